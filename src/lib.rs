@@ -1,0 +1,5 @@
+//! robots-audit
+pub mod origin;
+pub mod robots;
+pub mod source;
+pub mod tables;

@@ -1,0 +1,328 @@
+//! What came of asking one origin for `/robots.txt`, and what each policy makes of it (§2.3.1).
+//!
+//! Two facts are kept apart: the *observation* (class, reason, flags; the same under every policy) and the
+//! *outcome* (what a policy makes of the class). A failure is never turned into "no rules found".
+//! How an observation is made belongs to `source`; this module only names and judges it.
+
+/// A closed set of names: one spelling for tables, text and the command line.
+macro_rules! names {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$vmeta:meta])* $variant:ident => $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        $vis enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl $name {
+            /// Every value, in the order of declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The name used in tables and text.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+
+            /// The value with this name, if there is one.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == name)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use names;
+
+names! {
+    /// The class of one observation: every origin ends in exactly one.
+    pub enum FetchClass {
+        /// A 2xx answer with readable text, or an empty body.
+        Ok => "ok",
+        /// A 2xx answer whose body is probably no robots.txt.
+        OkSuspect => "ok_suspect",
+        /// 404 or 410.
+        Missing => "missing",
+        /// 401, 403, 407 or 451.
+        AccessDenied => "access_denied",
+        /// 429.
+        RateLimited => "rate_limited",
+        /// Any other 4xx.
+        ClientError => "client_error",
+        /// 5xx, and every status above 599 (RFC 9110 §15).
+        ServerError => "server_error",
+        /// Too many redirects, or a loop.
+        RedirectLimit => "redirect_limit",
+        /// A redirect that leads nowhere: no or an unusable `Location`.
+        RedirectInvalid => "redirect_invalid",
+        /// The address guard refused the first address or a hop.
+        BlockedAddress => "blocked_address",
+        /// The name, or an address of it, does not exist.
+        DnsNxdomain => "dns_nxdomain",
+        /// The name servers did not answer usefully.
+        DnsFailure => "dns_failure",
+        /// No connection: refused or unreachable.
+        ConnectFailed => "connect_failed",
+        /// No connection in time.
+        ConnectTimeout => "connect_timeout",
+        /// The TLS handshake failed.
+        TlsFailed => "tls_failed",
+        /// Connected, but out of time.
+        Timeout => "timeout",
+        /// What came is not HTTP.
+        ProtocolError => "protocol_error",
+        /// The body ended before its announced end.
+        BodyIncomplete => "body_incomplete",
+        /// The announced content coding could not be undone.
+        DecodeFailed => "decode_failed",
+        /// The input line names no http(s) origin.
+        InvalidTarget => "invalid_target",
+        /// A URL's origin that the source does not hold.
+        NotCollected => "not_collected",
+        /// A fault of this program, caught.
+        Internal => "internal",
+    }
+}
+
+names! {
+    /// Why an observation has its class, where the class alone does not say.
+    pub enum Reason {
+        /// The body begins like HTML or XML.
+        Html => "html",
+        /// The body begins like JSON.
+        Json => "json",
+        /// NUL-ridden, UTF-16 or UTF-32 text.
+        Encoding => "encoding",
+        /// The body begins with the signature of a binary format.
+        Binary => "binary",
+        /// Status 202.
+        Status202 => "status_202",
+        /// A 206 nobody asked for.
+        Partial => "partial",
+        /// Another 2xx status.
+        Status2xx => "status_2xx",
+        /// TLS closed without `close_notify` where the length was unknown.
+        UncleanClose => "unclean_close",
+        /// The certificate is expired or not valid yet.
+        CertExpired => "cert_expired",
+        /// The certificate is for another name.
+        CertName => "cert_name",
+        /// The certificate's issuer is unknown.
+        CertIssuer => "cert_issuer",
+        /// Another fault of the certificate.
+        CertInvalid => "cert_invalid",
+        /// The handshake failed, or the peer does not speak TLS.
+        Handshake => "handshake",
+        /// The TLS handshake ran out of time.
+        Tls => "tls",
+        /// Status line and headers ran out of time.
+        Headers => "headers",
+        /// The body stood still for too long.
+        Idle => "idle",
+        /// The whole attempt ran out of time.
+        Total => "total",
+        /// The target's scheme is neither http nor https.
+        Scheme => "scheme",
+        /// The target's host is no host name or address.
+        Host => "host",
+        /// The target is longer than a URL, host or label may be.
+        Length => "length",
+        /// The port is not one to send HTTP to.
+        Port => "port",
+        /// The address is one that this program does not connect to.
+        Address => "address",
+    }
+}
+
+names! {
+    /// Facts beside the class; any number of them may hold.
+    pub enum Flag {
+        /// The body has no octets.
+        Empty => "empty",
+        /// The body was longer than the read cap; the rest was not read.
+        Truncated => "truncated",
+        /// A stored copy was used without a request.
+        FromCache => "from_cache",
+        /// A stored copy was confirmed by a 304.
+        Revalidated => "revalidated",
+        /// A redirect went from https to http.
+        Downgraded => "downgraded",
+        /// Content-Encoding and the octets did not agree.
+        CodingMislabelled => "coding_mislabelled",
+        /// https gave no connection, http was asked instead.
+        SchemeFallback => "scheme_fallback",
+        /// The body is not UTF-8.
+        NonUtf8 => "non_utf8",
+        /// The answer came through a proxy.
+        ViaProxy => "via_proxy",
+    }
+}
+
+/// A set of [`Flag`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// Adds one flag.
+    pub const fn insert(&mut self, flag: Flag) {
+        self.0 |= 1 << flag as u16;
+    }
+
+    /// Whether the flag is in the set.
+    #[must_use]
+    pub const fn contains(self, flag: Flag) -> bool {
+        self.0 & (1 << flag as u16) != 0
+    }
+
+    /// The flags of the set, in the order of declaration.
+    pub fn iter(self) -> impl Iterator<Item = Flag> {
+        Flag::ALL.iter().copied().filter(move |flag| self.contains(*flag))
+    }
+}
+
+names! {
+    /// How an observation is turned into an outcome.
+    pub enum Policy {
+        /// RFC 9309, read literally.
+        Rfc9309 => "rfc9309",
+        /// Defers whatever is not a clear answer.
+        Conservative => "conservative",
+        /// What Google documents for its crawlers.
+        Google => "google",
+    }
+}
+
+/// What a policy makes of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The parsed rules decide.
+    Rules,
+    /// Everything is allowed.
+    Allow,
+    /// Nothing is known against it; the policy allows it, the site did not.
+    AllowByPolicy,
+    /// Everything is disallowed.
+    Deny,
+    /// No answer now; ask again later.
+    Defer,
+    /// There is nothing to decide on.
+    Unresolved,
+}
+
+impl FetchClass {
+    /// Whether a body was read that may hold rules.
+    #[must_use]
+    pub const fn has_body(self) -> bool {
+        matches!(self, Self::Ok | Self::OkSuspect)
+    }
+
+    /// Whether the origin gave a clear answer: rules, or that there are none.
+    #[must_use]
+    pub const fn is_determinable(self) -> bool {
+        matches!(self, Self::Ok | Self::Missing)
+    }
+
+    /// The class of a final answer with this status, its body aside.
+    ///
+    /// Redirects and 304 are not final answers and have no class here.
+    #[must_use]
+    pub const fn of_status(status: u16) -> Option<(Self, Option<Reason>)> {
+        Some(match status {
+            200 | 201 | 203 | 204 | 205 => (Self::Ok, None),
+            202 => (Self::OkSuspect, Some(Reason::Status202)),
+            206 => (Self::OkSuspect, Some(Reason::Partial)),
+            207..=299 => (Self::OkSuspect, Some(Reason::Status2xx)),
+            404 | 410 => (Self::Missing, None),
+            401 | 403 | 407 | 451 => (Self::AccessDenied, None),
+            429 => (Self::RateLimited, None),
+            400..=499 => (Self::ClientError, None),
+            500.. => (Self::ServerError, None),
+            _ => return None,
+        })
+    }
+}
+
+impl Policy {
+    /// What this policy makes of an observation of this class.
+    #[must_use]
+    pub const fn outcome(self, class: FetchClass) -> Outcome {
+        use FetchClass as C;
+        match class {
+            C::Ok => Outcome::Rules,
+            C::OkSuspect => self.unless_conservative(Outcome::Rules),
+            C::Missing => match self {
+                Self::Conservative => Outcome::AllowByPolicy,
+                Self::Rfc9309 | Self::Google => Outcome::Allow,
+            },
+            C::AccessDenied | C::ClientError | C::RedirectLimit => self.unless_conservative(Outcome::Allow),
+            C::RateLimited => match self {
+                Self::Rfc9309 => Outcome::Allow,
+                Self::Conservative => Outcome::Defer,
+                Self::Google => Outcome::Deny,
+            },
+            C::ServerError
+            | C::RedirectInvalid
+            | C::BlockedAddress
+            | C::DnsNxdomain
+            | C::DnsFailure
+            | C::ConnectFailed
+            | C::ConnectTimeout
+            | C::TlsFailed
+            | C::Timeout
+            | C::ProtocolError
+            | C::BodyIncomplete
+            | C::DecodeFailed
+            | C::Internal => self.unless_conservative(Outcome::Deny),
+            C::InvalidTarget | C::NotCollected => Outcome::Unresolved,
+        }
+    }
+
+    const fn unless_conservative(self, outcome: Outcome) -> Outcome {
+        match self {
+            Self::Conservative => Outcome::Defer,
+            Self::Rfc9309 | Self::Google => outcome,
+        }
+    }
+}
+
+/// Octets that a body is judged by: enough for a signature and a first tag.
+const SNIFF_OCTETS: usize = 1024;
+
+/// Why a body is probably no robots.txt, whatever its Content-Type says.
+#[must_use]
+pub fn suspect_body(body: &[u8]) -> Option<Reason> {
+    let head = &body[..body.len().min(SNIFF_OCTETS)];
+    if is_binary(head) {
+        return Some(Reason::Binary);
+    }
+    if is_wide_or_nul_ridden(head) {
+        return Some(Reason::Encoding);
+    }
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    match text.first() {
+        Some(b'<') => Some(Reason::Html),
+        Some(b'{') => Some(Reason::Json),
+        Some(b'[') if is_json_array(text) => Some(Reason::Json),
+        _ => None,
+    }
+}
+
+fn is_json_array(text: &[u8]) -> bool {
+    let next = text[1..].trim_ascii_start().first();
+    matches!(next, None | Some(b'{' | b'[' | b'"' | b']' | b'-' | b'0'..=b'9'))
+}
+
+fn is_binary(head: &[u8]) -> bool {
+    const SIGNATURES: [&[u8]; 9] =
+        [b"\x89PNG", b"\xFF\xD8\xFF", b"GIF8", b"%PDF-", b"PK\x03\x04", b"\x1F\x8B", b"\x7FELF", b"BZh", b"\x28\xB5\x2F\xFD"];
+    SIGNATURES.iter().any(|signature| head.starts_with(signature))
+}
+
+fn is_wide_or_nul_ridden(head: &[u8]) -> bool {
+    let wide_mark = head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") || head.starts_with(b"\0\0\xFE\xFF");
+    let nul = memchr::memchr_iter(0, head).count();
+    wide_mark || nul * 10 > head.len()
+}

@@ -1,0 +1,1 @@
+//! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
