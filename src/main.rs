@@ -1,1 +1,1 @@
-fn main(){}
+//! Starts the program.

@@ -316,8 +316,17 @@ fn is_json_array(text: &[u8]) -> bool {
 }
 
 fn is_binary(head: &[u8]) -> bool {
-    const SIGNATURES: [&[u8]; 9] =
-        [b"\x89PNG", b"\xFF\xD8\xFF", b"GIF8", b"%PDF-", b"PK\x03\x04", b"\x1F\x8B", b"\x7FELF", b"BZh", b"\x28\xB5\x2F\xFD"];
+    const SIGNATURES: [&[u8]; 9] = [
+        b"\x89PNG",
+        b"\xFF\xD8\xFF",
+        b"GIF8",
+        b"%PDF-",
+        b"PK\x03\x04",
+        b"\x1F\x8B",
+        b"\x7FELF",
+        b"BZh",
+        b"\x28\xB5\x2F\xFD",
+    ];
     SIGNATURES.iter().any(|signature| head.starts_with(signature))
 }
 

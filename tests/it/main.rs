@@ -1,1 +1,2 @@
-fn main(){}
+//! Integration tests.
+fn main() {}
