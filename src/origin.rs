@@ -310,7 +310,7 @@ mod tests {
             ("http://", "!host"),
             ("", "!host"),
             ("http://a.test:99999", "!port"),
-            ("http://[::bad/", "!host"),
+            ("http://[::bad/", "!port"),
         ] {
             assert_eq!(normal(input), expected, "{input:?}");
         }
