@@ -1,5 +1,6 @@
 //! robots-audit
 pub mod origin;
 pub mod robots;
+pub mod signals;
 pub mod source;
 pub mod tables;
