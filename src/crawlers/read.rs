@@ -77,7 +77,7 @@ pub(super) fn read_entries(
     let mut entries = Vec::new();
     for record in reader.records() {
         let record = record.map_err(broken)?;
-        let row = Row { file, columns: &columns, record: &record };
+        let row = Row { text, file, columns: &columns, record: &record };
         let token = row.token()?;
         if !seen.insert(token.to_ascii_lowercase()) {
             return Err(RegistryError::Twice { file: file.to_owned(), line: row.line(), token: token.to_owned() });
@@ -100,14 +100,18 @@ fn columns(header: &StringRecord, file: &str) -> Result<Vec<&'static str>, Regis
 }
 
 struct Row<'a> {
+    text: &'a str,
     file: &'a str,
     columns: &'a [&'static str],
     record: &'a StringRecord,
 }
 
 impl<'a> Row<'a> {
+    /// The line of the record. The reader's own count stands before the blank lines that it skips.
     fn line(&self) -> u64 {
-        self.record.position().map_or(0, csv::Position::line)
+        let start = self.record.position().map_or(0, |position| usize::try_from(position.byte()).unwrap_or_default());
+        let blank = self.text[start..].bytes().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+        memchr::memchr_iter(b'\n', &self.text.as_bytes()[..start + blank]).count() as u64 + 1
     }
 
     /// The cell of a column, where the file has that column.
