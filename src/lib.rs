@@ -1,4 +1,5 @@
 //! robots-audit
+pub mod crawlers;
 pub mod origin;
 pub mod robots;
 pub mod signals;

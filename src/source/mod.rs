@@ -1,1 +1,3 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
+
+pub mod input;
