@@ -5,6 +5,7 @@
 pub mod bodies;
 pub mod column;
 pub mod crawler_access;
+pub mod crawlers;
 pub mod decisions;
 pub mod fetches;
 pub mod findings;
