@@ -200,6 +200,10 @@ fn parsed(url: &[u8]) -> Result<String, Reason> {
     let (scheme, rest) = split_scheme(text)?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host_and_port = authority.rsplit('@').next().unwrap_or(authority);
+    // The URL library would drop or reread these; readers of the same line would then see different hosts.
+    if authority.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
+        return Err(Reason::Host);
+    }
     let (host, port) = match Url::parse(&format!("{}://{host_and_port}/", scheme.as_str())) {
         Ok(url) => (normal_host(&url)?, url.port()),
         Err(_) => kept_as_is(host_and_port)?,
@@ -307,6 +311,8 @@ mod tests {
             ("mailto:x@a.test", "!scheme"),
             ("http://a b.test", "!host"),
             ("http://a..test", "!host"),
+            ("http://b\n.test", "!host"),
+            ("http://a.test\\@b.test", "!host"),
             ("http://", "!host"),
             ("", "!host"),
             ("http://a.test:99999", "!port"),

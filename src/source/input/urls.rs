@@ -33,6 +33,28 @@ pub struct UrlBatch {
 }
 
 impl UrlBatch {
+    /// A batch of these URLs; the caller keeps it small.
+    #[must_use]
+    pub fn of_urls<U: AsRef<[u8]>>(urls: impl IntoIterator<Item = U>) -> Self {
+        let mut batch = Self { first_line: 1, ..Self::default() };
+        for url in urls {
+            batch.octets.extend_from_slice(url.as_ref());
+            batch.close_url();
+        }
+        batch
+    }
+
+    /// The URLs as one text, each followed by LF: the same for every container that they came in.
+    #[must_use]
+    pub fn digest_text(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.octets.len() + self.len());
+        for url in self.iter() {
+            text.extend_from_slice(url);
+            text.push(b'\n');
+        }
+        text
+    }
+
     /// How many URLs there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,0 +1,36 @@
+//! What a run tells while it happens. Readers draw a bar, write a log, or do nothing.
+
+use crate::robots::access::FetchClass;
+
+/// One thing that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A stage begins; of how many items, where that is known.
+    Stage(Stage, Option<u64>),
+    /// An origin got its row.
+    Fetched(FetchClass),
+    /// So many bodies were compiled.
+    Compiled(u64),
+    /// So many origins were audited.
+    Audited(u64),
+    /// So many URLs were evaluated.
+    Evaluated(u64),
+}
+
+/// The stages of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Asking origins.
+    Fetch,
+    /// Parsing and compiling bodies.
+    Compile,
+    /// Access and training of origins.
+    Origins,
+    /// URLs against rules.
+    Urls,
+    /// Ending the files.
+    Finish,
+}
+
+/// A reader of events. It is called from the thread that runs the stage.
+pub type Observer<'a> = &'a mut dyn FnMut(Event);

@@ -1,0 +1,62 @@
+//! The run: a plan, a source, tables.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`plan`] | what is asked: crawlers, policy, matching; resolved and validated |
+//! | [`compile`] | a body to rule sets for the plan's crawlers, and to its rows |
+//! | [`library`] | the compiled bodies, each once |
+//! | [`origins`] | what is known of each origin, in a few octets |
+//! | [`evaluate`] | a batch of URLs to a batch of decisions |
+//! | [`pipeline`] | work spread over threads, results in order |
+//! | [`collect`] | lists and the network to a snapshot |
+//! | [`run`] | a source to all tables |
+//! | [`output`] | the files of a run |
+//! | [`totals`], [`event`] | what is counted, and what is told while it happens |
+//!
+//! Data runs one way: source, evaluate, sink. Totals and events go out at the side; nothing goes back.
+
+pub mod collect;
+pub mod compile;
+pub mod evaluate;
+pub mod event;
+pub mod library;
+pub mod origins;
+pub mod output;
+pub mod pipeline;
+pub mod plan;
+pub mod run;
+pub mod totals;
+
+use thiserror::Error;
+
+use crate::source::folder::FolderError;
+use crate::source::input::InputError;
+use crate::source::snapshot::SnapshotError;
+use crate::tables::sink::SinkError;
+
+/// What stops a run. One origin's trouble never does; it is a row.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// A list of origins or URLs.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A folder of bodies.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A snapshot.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The output folder.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// The pool of threads.
+    #[error("cannot start the threads")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// A worker stopped in the middle of its work: a fault of this program.
+    #[error("a worker stopped in the middle of its work; this is a fault of robots-audit")]
+    Worker,
+    /// What came in and what went out do not balance: a fault of this program.
+    #[error("rows were lost or doubled: {0}; this is a fault of robots-audit")]
+    Balance(totals::Imbalance),
+}

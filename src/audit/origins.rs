@@ -1,0 +1,156 @@
+//! What is known of each origin, in a few octets: enough to decide about its URLs.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
+use sha2::{Digest, Sha256};
+
+use super::library::{BodyId, Library};
+use crate::robots::access::FetchClass;
+use crate::source::snapshot::of_hex;
+use crate::tables::fetches::Timestamp;
+
+/// What a URL's decision needs of its origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The class of the answer.
+    pub class: FetchClass,
+    /// The body, where one was read.
+    pub body: Option<BodyId>,
+    /// When the answer was fetched.
+    pub checked_at: Option<Timestamp>,
+}
+
+impl Entry {
+    /// An origin that the source does not hold.
+    pub const NOT_COLLECTED: Self = Self { class: FetchClass::NotCollected, body: None, checked_at: None };
+    /// A URL that names no http(s) origin.
+    pub const INVALID: Self = Self { class: FetchClass::InvalidTarget, body: None, checked_at: None };
+}
+
+/// A row of `fetches` as far as evaluation needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginRow {
+    /// The origin; `None` for lines that name none.
+    pub origin: Option<Box<str>>,
+    /// Rank that the list gave.
+    pub rank: Option<i64>,
+    /// What is known.
+    pub entry: Entry,
+}
+
+/// A row that cannot be used, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowFault {
+    /// 0-based row of the batch.
+    pub row: usize,
+    /// The column.
+    pub column: &'static str,
+}
+
+/// Reads the rows of a batch of `fetches`.
+///
+/// # Errors
+/// A class that this version does not know, or a body that the library does not hold.
+pub fn rows_of(batch: &RecordBatch, library: &Library) -> Result<Vec<OriginRow>, RowFault> {
+    let columns = Columns::of(batch);
+    (0..batch.num_rows()).map(|row| columns.row(row, library)).collect()
+}
+
+/// Adds the facts of a batch that its decisions rest on to a digest.
+pub fn add_to_digest(batch: &RecordBatch, digest: &mut Sha256) {
+    let columns = Columns::of(batch);
+    for row in 0..batch.num_rows() {
+        for column in [&columns.origin, &columns.class, &columns.body] {
+            digest.update(if column.is_valid(row) { column.value(row) } else { "" });
+            digest.update(b"\0");
+        }
+        digest.update(b"\n");
+    }
+}
+
+struct Columns {
+    origin: StringArray,
+    class: StringArray,
+    body: StringArray,
+    rank: arrow::array::PrimitiveArray<Int64Type>,
+    fetch_time: arrow::array::PrimitiveArray<TimestampMicrosecondType>,
+}
+
+impl Columns {
+    fn of(batch: &RecordBatch) -> Self {
+        let column = |name| batch.column_by_name(name).expect("the batch has the columns of the table");
+        let text = |name| {
+            let plain = cast(column(name), &DataType::Utf8).expect("a column of text");
+            plain.as_string::<i32>().clone()
+        };
+        Self {
+            origin: text("origin"),
+            class: text("fetch_class"),
+            body: text("body_sha256"),
+            rank: column("rank").as_primitive::<Int64Type>().clone(),
+            fetch_time: column("fetch_time").as_primitive::<TimestampMicrosecondType>().clone(),
+        }
+    }
+
+    fn row(&self, row: usize, library: &Library) -> Result<OriginRow, RowFault> {
+        let class = self.class.is_valid(row).then(|| FetchClass::from_name(self.class.value(row))).flatten();
+        let class = class.ok_or(RowFault { row, column: "fetch_class" })?;
+        let hash = self.body.is_valid(row).then(|| of_hex(self.body.value(row))).flatten();
+        let body = hash.and_then(|hash| library.find(&hash));
+        if class.has_body() && body.is_none() {
+            return Err(RowFault { row, column: "body_sha256" });
+        }
+        let checked_at = self.fetch_time.is_valid(row).then(|| self.fetch_time.value(row));
+        Ok(OriginRow {
+            origin: self.origin.is_valid(row).then(|| self.origin.value(row).into()),
+            rank: self.rank.is_valid(row).then(|| self.rank.value(row)),
+            entry: Entry { class, body: body.filter(|_| class.has_body()), checked_at },
+        })
+    }
+}
+
+/// The origins of a source.
+#[derive(Debug, Default)]
+pub struct Origins {
+    entries: HashMap<Box<str>, Entry>,
+    /// Whether a file stands for its host under http as well (folders).
+    http_is_https: bool,
+}
+
+/// An origin that was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The source holds it.
+    Held(Entry),
+    /// The source holds the same host under https, and its file stands for both.
+    AsHttps(Entry),
+    /// The source does not hold it.
+    Missing,
+}
+
+impl Origins {
+    /// No origins yet; `http_is_https` where a file stands for its host under both schemes.
+    #[must_use]
+    pub fn new(http_is_https: bool) -> Self {
+        Self { entries: HashMap::new(), http_is_https }
+    }
+
+    /// Adds an origin; the first row of an origin stays.
+    pub fn add(&mut self, origin: Box<str>, entry: Entry) {
+        self.entries.entry(origin).or_insert(entry);
+    }
+
+    /// Looks for an origin in normal form.
+    #[must_use]
+    pub fn find(&self, origin: &str) -> Found {
+        if let Some(entry) = self.entries.get(origin) {
+            return Found::Held(*entry);
+        }
+        let host = if self.http_is_https { origin.strip_prefix("http://") } else { None };
+        let as_https = host.and_then(|host| self.entries.get(format!("https://{host}").as_str()));
+        as_https.map_or(Found::Missing, |entry| Found::AsHttps(*entry))
+    }
+}

@@ -1,0 +1,100 @@
+//! The files of a run: all opened before the work, all put in their places when the last is whole.
+
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use crate::tables::sink::{self, Footer, SinkError, TableFile};
+use crate::tables::{
+    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, rules, training, training_verdicts, views,
+};
+
+/// The tables that a run writes.
+#[derive(Debug)]
+pub struct Output {
+    folder: PathBuf,
+    files: Vec<(Table, TableFile)>,
+}
+
+/// The tables of a snapshot.
+pub const SNAPSHOT_TABLES: [Table; 2] = [Table::Fetches, Table::Bodies];
+
+/// The tables that are computed from a snapshot.
+pub const COMPUTED_TABLES: [Table; 7] = [
+    Table::Decisions,
+    Table::CrawlerAccess,
+    Table::Training,
+    Table::TrainingVerdicts,
+    Table::Rules,
+    Table::Findings,
+    Table::Crawlers,
+];
+
+impl Output {
+    /// Makes the folder and opens the files of some tables.
+    ///
+    /// # Errors
+    /// Where the folder or a file cannot be made.
+    pub fn open(folder: &Path, tables: &[Table]) -> Result<Self, SinkError> {
+        sink::make_folder(folder)?;
+        let file = |table: &Table| TableFile::create(folder, *table, schema(*table)).map(|file| (*table, file));
+        let files = tables.iter().map(file).collect::<Result<_, _>>()?;
+        Ok(Self { folder: folder.to_owned(), files })
+    }
+
+    /// Adds rows to a table. A table that this run does not write takes nothing.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn write(&mut self, table: Table, batch: &RecordBatch) -> Result<(), SinkError> {
+        match self.files.iter_mut().find(|(written, _)| *written == table) {
+            Some((_, file)) if batch.num_rows() > 0 => file.write(batch),
+            _ => Ok(()),
+        }
+    }
+
+    /// Rows of a table so far.
+    #[must_use]
+    pub fn rows(&self, table: Table) -> u64 {
+        self.files.iter().find(|(written, _)| *written == table).map_or(0, |(_, file)| file.rows())
+    }
+
+    /// Ends all files, then gives each its name. Nothing half-written ever has a final name.
+    ///
+    /// # Errors
+    /// Where a file cannot be ended or renamed.
+    pub fn finish(self, footer: &Footer) -> Result<(), SinkError> {
+        let whole = self.files.into_iter().map(|(_, file)| file.finish(footer)).collect::<Result<Vec<_>, _>>()?;
+        whole.into_iter().try_for_each(|file| file.publish().map(|_| ()))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// Writes `views.sql` for the tables in a folder.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_views(folder: &Path, tables: &[Table]) -> Result<(), SinkError> {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    sink::write_text(folder, "views.sql", &views::sql(&absolute, tables))
+}
+
+fn schema(table: Table) -> SchemaRef {
+    match table {
+        Table::Fetches => fetches::schema(),
+        Table::Bodies => bodies::schema(),
+        Table::Decisions => decisions::schema(),
+        Table::CrawlerAccess => crawler_access::schema(),
+        Table::Training => training::schema(),
+        Table::TrainingVerdicts => training_verdicts::schema(),
+        Table::Rules => rules::schema(),
+        Table::Findings => findings::schema(),
+        Table::Crawlers => crawlers::schema(),
+    }
+}

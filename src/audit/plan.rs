@@ -1,0 +1,94 @@
+//! What a run asks, resolved and validated. No value means "default".
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::crawlers::{AskedCrawler, Registry};
+use crate::robots::access::Policy;
+use crate::robots::token::{Asked, Matching, ProductToken};
+use crate::tables::crawler_access::CrawlerName;
+
+/// What is asked of every body and URL.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The crawlers, as the tables name them.
+    pub crawlers: Vec<CrawlerName>,
+    /// The same crawlers, as the rules are asked.
+    pub asked: Vec<Asked>,
+    /// What is made of missing and failed answers.
+    pub policy: Policy,
+    /// How files are read.
+    pub matching: Matching,
+    /// Whether fall-back tokens are ignored.
+    pub exact_tokens: bool,
+    /// Tokens of the set `@ai`, in lower case.
+    pub ai_tokens: HashSet<String>,
+    /// The registry as used.
+    pub registry: Registry,
+}
+
+impl Plan {
+    /// Resolves what is asked.
+    ///
+    /// # Panics
+    /// Where a crawler's name holds no token, which the selection refuses.
+    #[must_use]
+    pub fn new(
+        registry: Registry,
+        crawlers: &[AskedCrawler],
+        policy: Policy,
+        matching: Matching,
+        exact_tokens: bool,
+    ) -> Self {
+        let ai_tokens = registry.set("@ai").unwrap_or_default();
+        let ai_tokens = ai_tokens.iter().filter_map(|crawler| ProductToken::of_name(&crawler.token, matching));
+        Self {
+            crawlers: crawlers.iter().map(name).collect(),
+            asked: crawlers.iter().map(|crawler| asked(crawler, matching, exact_tokens)).collect(),
+            policy,
+            matching,
+            exact_tokens,
+            ai_tokens: ai_tokens.map(|token| token.as_str().to_owned()).collect(),
+            registry,
+        }
+    }
+
+    /// The plan as it stands in each footer: without threads and paths, which change nothing.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "crawlers": self.crawlers.iter().map(|crawler| crawler.token.as_str()).collect::<Vec<_>>(),
+            "policy": self.policy.as_str(),
+            "matching": self.matching.as_str(),
+            "exact_tokens": self.exact_tokens,
+        })
+    }
+}
+
+fn name(crawler: &AskedCrawler) -> CrawlerName {
+    CrawlerName {
+        token: crawler.name.clone(),
+        operator: crawler.crawler.as_ref().map(|known| known.operator.clone()),
+        purpose: crawler.crawler.as_ref().map(|known| known.purpose.as_str().to_owned()),
+    }
+}
+
+fn asked(crawler: &AskedCrawler, matching: Matching, exact_tokens: bool) -> Asked {
+    if crawler.is_wildcard() {
+        return Asked::Star;
+    }
+    let token = ProductToken::of_name(&crawler.name, matching).expect("the selection takes only names with a token");
+    let known = crawler.crawler.as_ref();
+    let fallback = known.filter(|_| !exact_tokens).and_then(|known| known.fallback.as_deref());
+    Asked::Named {
+        token,
+        fallback: fallback.and_then(|name| ProductToken::of_name(name, matching)),
+        star_applies: known.is_none_or(|known| known.star_applies) && !is_policy_token(&crawler.name),
+    }
+}
+
+/// Preferences about use are named like crawlers, but the wildcard never speaks for them, listed or not.
+fn is_policy_token(name: &str) -> bool {
+    crate::crawlers::Crawler::of_token(name).is_policy_token()
+}

@@ -1,0 +1,162 @@
+//! What is counted, and the equation that every run has to fulfil.
+
+use std::fmt;
+
+use crate::robots::access::FetchClass;
+use crate::robots::decision::Decision;
+use crate::signals::training::Scope;
+use crate::tables::crawler_access::Access;
+
+/// Everything counted in a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Lines, and what became of them.
+    pub lines: LineTotals,
+    /// Rows of `fetches` by class, in the order of [`FetchClass::ALL`].
+    pub classes: [u64; FetchClass::ALL.len()],
+    /// For each crawler of the plan.
+    pub crawlers: Vec<CrawlerTotals>,
+    /// The training token.
+    pub training: TrainingTotals,
+    /// Distinct bodies.
+    pub bodies: u64,
+    /// Rule sets whose access class could not be settled.
+    pub undetermined: u64,
+    /// URLs and decisions.
+    pub urls: UrlTotals,
+}
+
+/// Lines of the origin lists, files of a folder, or rows of a snapshot, and what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LineTotals {
+    /// Lines read.
+    pub lines: u64,
+    /// Rows of `fetches`.
+    pub rows: u64,
+    /// Lines whose origin an earlier line named.
+    pub duplicates: u64,
+    /// Blank lines and comments.
+    pub blank_or_comment: u64,
+    /// Lines behind `--limit`, or behind an interruption.
+    pub not_attempted: u64,
+    /// Origins that only a URL named.
+    pub added_from_urls: u64,
+    /// Entries of a folder that hold no body. They are no lines.
+    pub skipped: u64,
+}
+
+/// URLs and their decisions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UrlTotals {
+    /// Lines read.
+    pub lines: u64,
+    /// URLs evaluated.
+    pub urls: u64,
+    /// Blank lines and comments.
+    pub blank_or_comment: u64,
+    /// Rows without a value.
+    pub nulls: u64,
+    /// Rows of `decisions` by decision, in the order of [`Decision::ALL`].
+    pub decisions: [u64; Decision::ALL.len()],
+}
+
+/// Access of one crawler, over the origins that gave a clear answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CrawlerTotals {
+    /// In the order of [`Access::ALL`]; origins without a clear answer are `unknown`.
+    pub access: [u64; Access::ALL.len()],
+    /// Origins with a group that names the crawler.
+    pub named: u64,
+}
+
+/// Adoption of the training token, over the origins that gave a clear answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TrainingTotals {
+    /// Origins that gave a clear answer: the denominator of every share.
+    pub determinable: u64,
+    /// Origins with the token.
+    pub token: u64,
+    /// Of these, by scope, in the order of [`Scope::ALL`].
+    pub scopes: [u64; Scope::ALL.len()],
+}
+
+impl Totals {
+    /// Totals for so many crawlers, all zero.
+    #[must_use]
+    pub fn of_crawlers(crawlers: usize) -> Self {
+        Self { crawlers: vec![CrawlerTotals::default(); crawlers], ..Self::default() }
+    }
+
+    /// Counts a row of `fetches`.
+    pub const fn count_row(&mut self, class: FetchClass) {
+        self.lines.rows += 1;
+        self.classes[class as usize] += 1;
+    }
+
+    /// Rows of one class.
+    #[must_use]
+    pub const fn class(&self, class: FetchClass) -> u64 {
+        self.classes[class as usize]
+    }
+
+    /// Rows that name an origin.
+    #[must_use]
+    pub const fn origins(&self) -> u64 {
+        self.lines.rows - self.class(FetchClass::InvalidTarget)
+    }
+
+    /// Checks that nothing was lost and nothing doubled.
+    ///
+    /// # Errors
+    /// The equation that does not hold, with its numbers.
+    pub fn check(&self, crawlers: u64, decision_rows: u64) -> Result<(), Imbalance> {
+        let LineTotals { lines, rows, duplicates, blank_or_comment, not_attempted, added_from_urls, .. } = self.lines;
+        let balance = |what, expected, found| {
+            if expected == found { Ok(()) } else { Err(Imbalance { what, expected, found }) }
+        };
+        balance(
+            "lines + origins added from URLs = rows + duplicates + blank or comment lines + not attempted",
+            lines + added_from_urls,
+            rows + duplicates + blank_or_comment + not_attempted,
+        )?;
+        balance("rows = sum of the classes", rows, self.classes.iter().sum())?;
+        let UrlTotals { lines, urls, blank_or_comment, nulls, decisions } = self.urls;
+        balance("URL lines = URLs + blank or comment lines + nulls", lines, urls + blank_or_comment + nulls)?;
+        balance("decisions = URLs x crawlers", urls * crawlers, decision_rows)?;
+        balance("decisions = sum of the kinds of decisions", decision_rows, decisions.iter().sum())
+    }
+}
+
+/// An equation that does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imbalance {
+    what: &'static str,
+    expected: u64,
+    found: u64,
+}
+
+impl fmt::Display for Imbalance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} is not {})", self.what, self.expected, self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_row_is_seen() {
+        let mut totals = Totals::of_crawlers(1);
+        totals.lines.lines = 2;
+        totals.count_row(FetchClass::Ok);
+        assert!(totals.check(1, 0).is_err());
+        totals.count_row(FetchClass::Missing);
+        assert_eq!(totals.check(1, 0), Ok(()));
+        totals.urls.lines = 1;
+        totals.urls.urls = 1;
+        assert!(totals.check(1, 0).is_err());
+        totals.urls.decisions[Decision::Deny as usize] = 1;
+        assert_eq!(totals.check(1, 1), Ok(()));
+    }
+}

@@ -1,0 +1,241 @@
+//! A snapshot: the tables `fetches` and `bodies` of an earlier run, read back.
+//!
+//! A snapshot is opened read-only and may be open many times.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::error::ArrowError;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
+use thiserror::Error;
+
+use crate::tables::fetches::BodyHash;
+use crate::tables::{Table, fetches};
+
+/// Rows read at once; bodies are large, so few.
+const FETCHES_BATCH_ROWS: usize = 8_192;
+const BODIES_BATCH_ROWS: usize = 64;
+
+/// What can go wrong with a snapshot.
+#[derive(Debug, Error)]
+pub enum SnapshotError {
+    /// The folder holds no such table.
+    #[error("{} is no snapshot: it has no table {table}", folder.display())]
+    NoTable {
+        /// The folder.
+        folder: PathBuf,
+        /// The table.
+        table: Table,
+    },
+    /// A file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file is no whole Parquet file.
+    #[error("cannot read {} as Parquet", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: ParquetError,
+    },
+    /// A batch of a file cannot be read.
+    #[error("cannot read {} behind row {row}", path.display())]
+    Batch {
+        /// The file.
+        path: PathBuf,
+        /// Rows that were read before.
+        row: usize,
+        /// The cause.
+        source: ArrowError,
+    },
+    /// A column is missing.
+    #[error("{} has no column {column}", path.display())]
+    NoColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A value is not what its column promises.
+    #[error("{}, row {row}: {column} is not usable", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// 1-based row.
+        row: usize,
+        /// The column.
+        column: &'static str,
+    },
+}
+
+/// The files of a snapshot.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    fetches: Vec<PathBuf>,
+    bodies: Vec<PathBuf>,
+}
+
+impl Snapshot {
+    /// Finds the files of a snapshot and looks into each, so that what is no snapshot is known before work starts.
+    ///
+    /// # Errors
+    /// Where a table is missing, or a file cannot be opened or lacks a column.
+    pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
+        let snapshot = Self { fetches: parts(folder, Table::Fetches)?, bodies: parts(folder, Table::Bodies)? };
+        for path in &snapshot.fetches {
+            Reader::open(path, &fetches::schema(), FETCHES_BATCH_ROWS)?;
+        }
+        for path in &snapshot.bodies {
+            Reader::open(path, &body_columns(), BODIES_BATCH_ROWS)?;
+        }
+        Ok(snapshot)
+    }
+
+    /// The rows of `fetches`, in batches with the columns of [`fetches::schema`].
+    pub fn fetches(&self) -> impl Iterator<Item = Result<RecordBatch, SnapshotError>> + use<> {
+        batches(self.fetches.clone(), fetches::schema(), FETCHES_BATCH_ROWS).map(|batch| batch.map(|(batch, ..)| batch))
+    }
+
+    /// The bodies with their hashes, in file order.
+    pub fn bodies(&self) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
+        batches(self.bodies.clone(), body_columns(), BODIES_BATCH_ROWS).flat_map(|batch| match batch {
+            Ok((batch, path, first_row)) => bodies_of(&batch, &path, first_row),
+            Err(error) => vec![Err(error)],
+        })
+    }
+}
+
+fn body_columns() -> SchemaRef {
+    let schema = crate::tables::bodies::schema();
+    Arc::new(schema.project(&[0, 1]).expect("the table has two columns"))
+}
+
+fn bodies_of(batch: &RecordBatch, path: &Path, first_row: usize) -> Vec<Result<(BodyHash, Vec<u8>), SnapshotError>> {
+    let (hashes, bodies) = (batch.column(0).as_string::<i32>(), batch.column(1).as_binary::<i32>());
+    let body = |row: usize| {
+        let value_error = |column| SnapshotError::Value { path: path.to_owned(), row: first_row + row + 1, column };
+        let hash = hashes.is_valid(row).then(|| of_hex(hashes.value(row))).flatten();
+        let hash = hash.ok_or_else(|| value_error("body_sha256"))?;
+        if bodies.is_null(row) {
+            return Err(value_error("body"));
+        }
+        Ok((hash, bodies.value(row).to_vec()))
+    };
+    (0..batch.num_rows()).map(body).collect()
+}
+
+/// A hash from its 64 hexadecimal digits.
+#[must_use]
+pub fn of_hex(text: &str) -> Option<BodyHash> {
+    let mut hash = [0; 32];
+    if text.len() != hash.len() * 2 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (octet, digits) in hash.iter_mut().zip(text.as_bytes().as_chunks::<2>().0) {
+        *octet = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(hash)
+}
+
+fn parts(folder: &Path, table: Table) -> Result<Vec<PathBuf>, SnapshotError> {
+    let table_folder = folder.join(table.as_str());
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("part-") && Path::new(name).extension().is_some_and(|ending| ending == "parquet")
+    };
+    let entries = fs::read_dir(&table_folder).into_iter().flatten().flatten();
+    let mut parts: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_part).collect();
+    parts.sort_unstable();
+    if parts.is_empty() { Err(SnapshotError::NoTable { folder: folder.to_owned(), table }) } else { Ok(parts) }
+}
+
+/// Batches of several files, one after the other, with the file and the rows before each.
+fn batches(
+    paths: Vec<PathBuf>,
+    schema: SchemaRef,
+    rows: usize,
+) -> impl Iterator<Item = Result<(RecordBatch, PathBuf, usize), SnapshotError>> {
+    paths.into_iter().flat_map(move |path| match Reader::open(&path, &schema, rows) {
+        Ok(reader) => Box::new(reader) as Box<dyn Iterator<Item = _>>,
+        Err(error) => Box::new(std::iter::once(Err(error))),
+    })
+}
+
+/// One file, its columns cast to a schema.
+struct Reader {
+    path: PathBuf,
+    schema: SchemaRef,
+    batches: ParquetRecordBatchReader,
+    rows: usize,
+}
+
+impl Reader {
+    fn open(path: &Path, schema: &SchemaRef, rows: usize) -> Result<Self, SnapshotError> {
+        let file = File::open(path).map_err(|source| SnapshotError::Open { path: path.to_owned(), source })?;
+        let parquet_error = |source| SnapshotError::Parquet { path: path.to_owned(), source };
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet_error)?;
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        for column in names.clone() {
+            if builder.schema().column_with_name(column).is_none() {
+                return Err(SnapshotError::NoColumn { path: path.to_owned(), column: column.to_owned() });
+            }
+        }
+        let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+        let batches = builder.with_projection(mask).with_batch_size(rows).build().map_err(parquet_error)?;
+        Ok(Self { path: path.to_owned(), schema: Arc::clone(schema), batches, rows: 0 })
+    }
+
+    fn fit(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let column = |field: &Arc<arrow::datatypes::Field>| -> Result<ArrayRef, ArrowError> {
+            let found = batch.column_by_name(field.name());
+            let found = found.ok_or_else(|| ArrowError::SchemaError(format!("no column {}", field.name())))?;
+            cast_to(found, field.data_type())
+        };
+        let columns = self.schema.fields().iter().map(column).collect::<Result<_, _>>()?;
+        RecordBatch::try_new(Arc::clone(&self.schema), columns)
+    }
+}
+
+fn cast_to(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    if column.data_type() == data_type { Ok(Arc::clone(column)) } else { cast(column, data_type) }
+}
+
+impl Iterator for Reader {
+    type Item = Result<(RecordBatch, PathBuf, usize), SnapshotError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.rows;
+        let batch = self.batches.next()?.and_then(|batch| self.fit(&batch));
+        Some(match batch {
+            Ok(batch) => {
+                self.rows += batch.num_rows();
+                Ok((batch, self.path.clone(), row))
+            }
+            Err(source) => Err(SnapshotError::Batch { path: self.path.clone(), row, source }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_read_back() {
+        let hash: BodyHash = std::array::from_fn(|place| u8::try_from(place * 7).expect("small"));
+        assert_eq!(of_hex(&crate::tables::column::hex(&hash)), Some(hash));
+        assert_eq!(of_hex("zz"), None);
+        assert_eq!(of_hex(&"+1".repeat(32)), None);
+    }
+}
