@@ -63,13 +63,10 @@ fn parquet_of(column: &str, values: Vec<Option<&str>>) -> Vec<u8> {
 
 /// An error with its causes.
 fn told(error: &InputError, folder: &Folder) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text.replace(&folder.path(""), "")
+    let first: &dyn std::error::Error = error;
+    let causes = std::iter::successors(Some(first), |error| error.source());
+    let texts: Vec<_> = causes.map(ToString::to_string).collect();
+    texts.join(": ").replace(&folder.path(""), "")
 }
 
 fn origins(folder: &Folder, args: &[&str], column: Option<&str>) -> Vec<String> {
@@ -109,15 +106,14 @@ fn urls(folder: &Folder, paths: &[&str], column: Option<&str>) -> Vec<String> {
                 let urls: Vec<_> = batch.iter().map(|url| String::from_utf8_lossy(url).into_owned()).collect();
                 seen.push(format!("{}: {}", batch.first_line, urls.join(" | ")));
             }
-            Err(error) => seen.push(told(&error, folder)),
+            Err(error) => {
+                seen.push(told(&error, folder));
+                return seen;
+            }
         }
     }
     let counts = inputs.counts();
-    assert!(
-        !seen.iter().all(|line| line.starts_with(|c: char| c.is_ascii_digit())) || {
-            counts.lines == counts.urls + counts.blank_or_comment + counts.nulls
-        }
-    );
+    assert_eq!(counts.lines, counts.urls + counts.blank_or_comment + counts.nulls);
     seen
 }
 
@@ -290,11 +286,11 @@ fn what_cannot_be_read_is_said_before_any_work() {
 fn damage_in_the_middle_names_the_line() {
     let folder = Folder::new();
     // Names that do not repeat, so that packing leaves enough to damage.
-    let mut seed = 1_u64;
+    let mut state = 1_u64;
     let names: Vec<_> = (0..20_000)
         .map(|_| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            format!("{seed:x}.test\n")
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            format!("{state:x}.test\n")
         })
         .collect();
     let text = names.concat().into_bytes();
@@ -302,7 +298,7 @@ fn damage_in_the_middle_names_the_line() {
     let path = folder.write("list.gz", &packed[..packed.len() / 2]);
     let seen = origins(&folder, &[&path, "b.test"], None);
     let (last, before) = seen.split_last().expect("an error at least");
-    assert!(before.len() > 5_000 && before.iter().all(|line| line.ends_with(".test")));
+    assert!(before.len() > 5_000 && before.iter().all(|line| line.contains(".test\" https://")));
     assert!(last.starts_with(&format!("cannot read list.gz at line {}: ", before.len() + 1)), "{last}");
 
     let mut zipped = zip_of(&[("x", &text)], zip::CompressionMethod::Stored);
@@ -356,7 +352,8 @@ fn counts_of_urls() {
 #[test]
 fn batches_are_bounded_in_rows_and_octets_and_keep_the_order() {
     let folder = Folder::new();
-    let numbers: String = (0..URL_BATCH_ROWS * 2 + 1).map(|number| format!("{number}\n")).collect();
+    let numbers: Vec<_> = (0..=URL_BATCH_ROWS * 2).map(|number| number.to_string()).collect();
+    let numbers = numbers.join("\n") + "\n";
     let path = folder.write("numbers", numbers.as_bytes());
     let batches: Vec<_> =
         UrlInputs::open(&[path], None).expect("a list").map(|batch| batch.expect("readable")).collect();
@@ -439,7 +436,7 @@ fn the_samples_are_read_whole() {
     let sample = |name: &str| format!("{}/inputs/{name}", env!("CARGO_MANIFEST_DIR"));
     let seen = origins(&folder, &[&sample("domains.csv")], None);
     assert_eq!(seen.len(), 100);
-    assert_eq!(seen[0], r##"1 #1 "google.com" https://google.com"##);
+    assert_eq!(seen[0], r#"1 #1 "google.com" https://google.com"#);
     assert!(!seen.iter().any(|line| line == "-" || line.contains('!')));
     let batch = UrlInputs::open(&[sample("urls.txt")], None).expect("a list").next().expect("URLs").expect("readable");
     assert!(batch.len() >= 60 && batch.iter().all(|url| crate::origin::Origin::of_url(url).is_ok()));
