@@ -1,6 +1,7 @@
 //! One text column of a Parquet file, read alone.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch};
@@ -11,6 +12,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::errors::ParquetError;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::{CELL_OCTETS, InputError};
@@ -50,7 +52,8 @@ impl ParquetColumn {
         let broken = |source| InputError::Parquet { place: place.to_owned(), source };
         // Types as the file has them, not as the writer had them in memory: no dictionaries, no large offsets.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = ArrowReaderMetadata::load(&file, options.clone()).map_err(broken)?;
+        let metadata = contained(|| ArrowReaderMetadata::load(&file, options.clone())).and_then(|loaded| loaded);
+        let metadata = metadata.map_err(broken)?;
         let path = find(metadata.schema().fields(), column).ok_or_else(|| InputError::MissingColumn {
             place: place.to_owned(),
             column: column.to_owned(),
@@ -64,11 +67,10 @@ impl ParquetColumn {
         let options = options.with_schema(Arc::new(Schema::new(fields)));
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options).map_err(broken)?;
         let mask = ProjectionMask::leaves(metadata.parquet_schema(), leaf(metadata.parquet_schema(), &path));
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
             .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()
-            .map_err(broken)?;
+            .with_batch_size(BATCH_ROWS);
+        let reader = contained(|| builder.build()).and_then(|built| built).map_err(broken)?;
         Ok(Self { reader, batch: None, row: 1 })
     }
 
@@ -86,7 +88,9 @@ impl ParquetColumn {
                 self.row += 1;
                 return Ok(Some(cell));
             }
-            match self.reader.next() {
+            self.batch = None;
+            let reader = &mut self.reader;
+            match contained(|| reader.next()).map_err(ArrowError::from)? {
                 Some(batch) => self.batch = Some(Batch::new(&batch?)?),
                 None => return Ok(None),
             }
@@ -125,6 +129,11 @@ impl Batch {
         out.extend_from_slice(&value[..value.len().min(CELL_OCTETS)]);
         Some(if value.len() > CELL_OCTETS { Cell::Cut } else { Cell::Whole })
     }
+}
+
+/// Runs a step of the Parquet reader, which panics on some damaged files; what it leaves behind is not used again.
+fn contained<T>(step: impl FnOnce() -> T) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(step)).map_err(|_| ParquetError::General("the file is damaged".to_owned()))
 }
 
 /// The names on the way to a column: the whole name first, then name by name into structs.

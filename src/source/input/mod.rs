@@ -21,6 +21,9 @@ pub use error::{InputError, RowFault};
 pub use origins::{INPUT_OCTETS, OriginInputs, OriginItem, OriginLine};
 pub use urls::{URL_BATCH_OCTETS, URL_BATCH_ROWS, UrlBatch, UrlCounts, UrlInputs};
 
+#[cfg(test)]
+mod tests;
+
 /// Octets of the longest line or cell that is taken as one; of a longer one only this much is kept.
 pub const CELL_OCTETS: usize = 64 * 1024;
 

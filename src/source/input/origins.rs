@@ -74,17 +74,16 @@ impl OriginInputs {
     /// A file that does not exist or cannot be read, a directory, a column that is missing or holds no text, or a
     /// format that needs a column.
     pub fn open(args: &[String], column: Option<&str>) -> Result<Self, InputError> {
+        if args.iter().filter(|arg| *arg == STDIN).count() > 1 {
+            return Err(InputError::StdinTwice);
+        }
         let mut pending = VecDeque::with_capacity(args.len());
         let mut literals = 0;
-        let mut has_stdin = false;
         for arg in args {
             if arg != STDIN && !is_file(arg)? {
                 literals += 1;
                 pending.push_back(Pending::Literal { text: arg.clone(), line: literals });
                 continue;
-            }
-            if arg == STDIN && std::mem::replace(&mut has_stdin, true) {
-                return Err(InputError::StdinTwice);
             }
             let rows = open_list(arg, column)?;
             pending.push_back(if can_be_read_again(arg) {
