@@ -1,4 +1,6 @@
 //! robots-audit
+#[cfg(feature = "cli")]
+pub mod demo;
 pub mod origin;
 pub mod robots;
 pub mod source;
