@@ -4,7 +4,9 @@
 //! `source::http`, which is pointed here by its embedded network instead of a name service.
 
 pub mod answer;
+mod bodies;
 mod certificates;
+mod origins;
 pub mod play;
 mod seeded;
 pub mod web;

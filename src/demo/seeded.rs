@@ -31,9 +31,9 @@ impl Seeded {
     }
 
     /// One of the choices, of which there is at least one.
-    pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    pub(super) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         let index = usize::try_from(self.below(choices.len() as u64)).expect("below the length");
-        &choices[index]
+        choices[index]
     }
 }
 
