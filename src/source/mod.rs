@@ -1,1 +1,4 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
+
+#[cfg(feature = "http")]
+pub mod http;
