@@ -6,6 +6,7 @@
 pub mod answer;
 mod bodies;
 mod certificates;
+pub mod demo_web;
 mod origins;
 pub mod play;
 mod seeded;

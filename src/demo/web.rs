@@ -4,7 +4,7 @@
 //! or drop connections. Which names lead to which listener is told to the fetcher by its embedded network, so no
 //! name is ever looked up. The web serves one request a connection, counts what it sees and ends when dropped.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,10 @@ use super::answer::{Answer, Body, Certificate, Door, End, Response, Route};
 use super::certificates::{Authority, server_config};
 use super::play::{Request, play, read_request, see_off, stay};
 use crate::origin::Scheme;
+use crate::source::http::{EmbeddedNetwork, NameAnswer};
 
+/// The address that the web listens on.
+pub const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Connections served at a time; more wait to be accepted.
 const CONNECTIONS: usize = 2048;
 /// Connections that the system may hold for us.
@@ -40,16 +43,81 @@ const BEFORE_RESET: Duration = Duration::from_millis(50);
 const LOG_REQUESTS: usize = 4096;
 
 /// What the web is to play.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Script {
     /// Answers; of those that fit a request the narrowest is played, the first where several are equally narrow.
     pub routes: Vec<Route>,
     /// Hosts (without port) that do not show a valid certificate.
     pub certificates: HashMap<String, Certificate>,
-    /// Doors wanted beside HTTP and TLS.
-    pub doors: Vec<Door>,
-    /// Further loopback addresses with an HTTP listener, to see whether anybody connects.
+    /// What names lead to.
+    pub names: Names,
+    /// What is behind an address and port. HTTP and TLS are on 80 and 443 of 127.0.0.1, and on the ports that routes
+    /// name, unless something else stands here; everywhere else connections are refused.
+    pub places: HashMap<(IpAddr, u16), Door>,
+    /// Further loopback addresses with an HTTP listener on port 80, to see whether anybody connects.
     pub watched: Vec<IpAddr>,
+}
+
+impl Script {
+    /// A script in which every name leads to 127.0.0.1.
+    #[must_use]
+    pub fn new(routes: Vec<Route>) -> Self {
+        Self {
+            routes,
+            certificates: HashMap::new(),
+            names: Names::default(),
+            places: HashMap::new(),
+            watched: Vec::new(),
+        }
+    }
+
+    /// Every place, the usual ones with it.
+    fn all_places(&self) -> HashMap<(IpAddr, u16), Door> {
+        let named = self.routes.iter().filter_map(|route| {
+            let (_, port) = route.host.rsplit_once(':')?;
+            Some((port.parse().ok()?, door_of(route.scheme)))
+        });
+        let mut places: HashMap<_, _> = [Scheme::Http, Scheme::Https]
+            .into_iter()
+            .map(|scheme| (scheme.default_port(), door_of(scheme)))
+            .chain(named)
+            .map(|(port, door)| ((LOCALHOST, port), door))
+            .collect();
+        places.extend(&self.places);
+        places
+    }
+}
+
+const fn door_of(scheme: Scheme) -> Door {
+    match scheme {
+        Scheme::Http => Door::Http,
+        Scheme::Https => Door::Tls,
+    }
+}
+
+/// What names lead to.
+#[derive(Debug, Clone)]
+pub struct Names {
+    /// Answers by name, one a look-up; the last one stays.
+    pub listed: HashMap<String, Vec<NameAnswer>>,
+    /// The answer for every other name.
+    pub otherwise: NameAnswer,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { listed: HashMap::new(), otherwise: NameAnswer::Addresses(vec![LOCALHOST]) }
+    }
+}
+
+impl Names {
+    /// The answer to the `nth` look-up of a name (from 0).
+    fn answer(&self, name: &str, nth: usize) -> NameAnswer {
+        match self.listed.get(name) {
+            Some(answers) => answers.get(nth).or(answers.last()).cloned().unwrap_or(NameAnswer::NoData),
+            None => self.otherwise.clone(),
+        }
+    }
 }
 
 /// A running web. Dropping it ends every connection and frees its ports.
@@ -58,6 +126,8 @@ pub struct ScriptedWeb {
     shared: Arc<Shared>,
     doors: BTreeMap<Door, SocketAddr>,
     watched: Vec<(SocketAddr, Arc<AtomicUsize>)>,
+    names: Arc<Names>,
+    places: HashMap<(IpAddr, u16), Door>,
     root: CertificateDer<'static>,
     /// Sockets that make a door what it is without being served.
     held: Vec<Held>,
@@ -95,7 +165,7 @@ impl ScriptedWeb {
     /// # Errors
     /// Where no port or thread is to be had.
     pub fn start(routes: Vec<Route>) -> io::Result<Self> {
-        Self::of_script(Script { routes, ..Script::default() })
+        Self::of_script(Script::new(routes))
     }
 
     /// Starts the web of a script.
@@ -108,16 +178,26 @@ impl ScriptedWeb {
             .thread_name("embedded-web")
             .enable_all()
             .build()?;
+        let places = script.all_places();
         let authority = Arc::new(Authority::new()?);
         let root = authority.root().clone();
         let shared = Arc::new(Shared::new(script.routes, script.certificates));
         let for_names = Arc::clone(&shared);
         let tls = server_config(authority, move |name| for_names.certificate(name))?;
-        let mut web =
-            Self { shared, doors: BTreeMap::new(), watched: Vec::new(), root, held: Vec::new(), runtime: None };
+        let mut web = Self {
+            shared,
+            doors: BTreeMap::new(),
+            watched: Vec::new(),
+            names: Arc::new(script.names),
+            places,
+            root,
+            held: Vec::new(),
+            runtime: None,
+        };
         {
             let _context = runtime.enter();
-            for door in [Door::Http, Door::Tls].into_iter().chain(script.doors) {
+            let wanted: BTreeSet<Door> = web.places.values().copied().chain([Door::Refused]).collect();
+            for door in wanted {
                 web.open(door, &tls)?;
             }
             for address in script.watched {
@@ -128,15 +208,33 @@ impl ScriptedWeb {
         Ok(web)
     }
 
-    /// Where a door is; `None` for one that the script did not ask for.
+    /// The network on which a fetcher finds this web, and nothing else.
     #[must_use]
-    pub fn door(&self, door: Door) -> Option<SocketAddr> {
-        self.doors.get(&door).copied()
+    pub fn network(&self) -> EmbeddedNetwork {
+        let names = Arc::clone(&self.names);
+        let lookups: Mutex<HashMap<String, usize>> = Mutex::default();
+        let sockets = self.sockets();
+        let refused = self.doors[&Door::Refused];
+        EmbeddedNetwork {
+            names: Box::new(move |name| {
+                // Only listed names have a second answer, so only they are counted.
+                let nth = names.listed.get(name).filter(|answers| answers.len() > 1).map(|_| {
+                    let mut lookups = lookups.lock().unwrap_or_else(PoisonError::into_inner);
+                    let count = lookups.entry(name.to_owned()).or_default();
+                    *count += 1;
+                    *count - 1
+                });
+                names.answer(name, nth.unwrap_or_default())
+            }),
+            ports: Box::new(move |address, port| sockets.get(&(address, port)).copied().unwrap_or(refused)),
+            extra_roots: vec![self.root.clone()],
+        }
     }
 
-    /// Where the listeners of the watched addresses are.
-    pub fn watched(&self) -> impl Iterator<Item = SocketAddr> {
-        self.watched.iter().map(|(address, _)| *address)
+    /// The listener behind each place.
+    fn sockets(&self) -> HashMap<(IpAddr, u16), SocketAddr> {
+        let watched = self.watched.iter().map(|(socket, _)| ((socket.ip(), Scheme::Http.default_port()), *socket));
+        self.places.iter().map(|(place, door)| (*place, self.doors[door])).chain(watched).collect()
     }
 
     /// Connections that a watched address has seen.
@@ -167,17 +265,8 @@ impl ScriptedWeb {
         self.shared.seen().log.clone()
     }
 
-    /// The certificate that clients of this web must trust.
-    #[must_use]
-    pub fn root(&self) -> &CertificateDer<'static> {
-        &self.root
-    }
-
     fn open(&mut self, door: Door, tls: &Arc<ServerConfig>) -> io::Result<()> {
-        if self.doors.contains_key(&door) {
-            return Ok(());
-        }
-        let socket = bound(Ipv4Addr::LOCALHOST.into())?;
+        let socket = bound(LOCALHOST)?;
         let address = socket.local_addr()?;
         match door {
             // Bound but not listening: nobody else gets the port, and connections are refused.
