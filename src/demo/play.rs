@@ -48,7 +48,8 @@ impl Request {
     }
 
     /// Whether a field with this name (lower case) holds this text.
-    pub(super) fn holds(&self, name: &str, part: &str) -> bool {
+    #[must_use]
+    pub fn holds(&self, name: &str, part: &str) -> bool {
         self.headers.iter().any(|(own, value)| own == name && value.contains(part))
     }
 }
