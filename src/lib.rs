@@ -3,5 +3,6 @@
 pub mod demo;
 pub mod origin;
 pub mod robots;
+pub mod signals;
 pub mod source;
 pub mod tables;
