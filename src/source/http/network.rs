@@ -1,7 +1,7 @@
 //! Where names are looked up and connections go: the system's network, or one that is embedded in the program.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustls::pki_types::CertificateDer;
 
@@ -20,8 +20,8 @@ pub enum Network {
 pub struct EmbeddedNetwork {
     /// Answers look-ups of names (lower case, no trailing dot).
     pub names: Box<dyn Fn(&str) -> NameAnswer + Send + Sync>,
-    /// The listener's port that stands for a port of an address, given both; 80 and 443 are the schemes' own.
-    pub ports: Box<dyn Fn(IpAddr, u16) -> u16 + Send + Sync>,
+    /// The listener that stands for a port of an address; 80 and 443 are the schemes' own.
+    pub ports: Box<dyn Fn(IpAddr, u16) -> SocketAddr + Send + Sync>,
     /// Issuers that are trusted beside the public ones.
     pub extra_roots: Vec<CertificateDer<'static>>,
 }

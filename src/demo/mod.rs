@@ -1,0 +1,13 @@
+//! A small embedded web on the loopback interface, for the `demo` command, for tests and for benches.
+//!
+//! [`web`] plays scripted answers, right and wrong ones, octet by octet. What is done with them is up to
+//! `source::http`, which is pointed here by its embedded network instead of a name service.
+
+pub mod answer;
+mod bodies;
+mod certificates;
+pub mod demo_web;
+mod origins;
+pub mod play;
+mod seeded;
+pub mod web;

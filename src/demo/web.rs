@@ -1,0 +1,470 @@
+//! A scripted web on the loopback interface.
+//!
+//! One listener serves every origin over HTTP, one over TLS; a few more stand for addresses that refuse, swallow
+//! or drop connections. Which names lead to which listener is told to the fetcher by its embedded network, so no
+//! name is ever looked up. The web serves one request a connection, counts what it sees and ends when dropped.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::pki_types::CertificateDer;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::answer::{Answer, Body, Certificate, Door, End, Response, Route};
+use super::certificates::{Authority, server_config};
+use super::play::{Request, play, read_request, see_off, stay};
+use crate::origin::Scheme;
+use crate::source::http::{EmbeddedNetwork, NameAnswer};
+
+/// The address that the web listens on.
+pub const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Connections served at a time; more wait to be accepted.
+const CONNECTIONS: usize = 2048;
+/// Connections that the system may hold for us.
+const BACKLOG: u32 = 1024;
+/// How long a connection may last, whatever is played on it.
+const CONNECTION_LIFE: Duration = Duration::from_secs(120);
+/// How long a client may take to leave after its answer.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for octets to arrive before a reset overtakes them.
+const BEFORE_RESET: Duration = Duration::from_millis(50);
+/// Requests kept in the log; later ones are only counted.
+const LOG_REQUESTS: usize = 4096;
+
+/// What the web is to play.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// Answers; of those that fit a request the narrowest is played, the first where several are equally narrow.
+    pub routes: Vec<Route>,
+    /// Hosts (without port) that do not show a valid certificate.
+    pub certificates: HashMap<String, Certificate>,
+    /// What names lead to.
+    pub names: Names,
+    /// What is behind an address and port. HTTP and TLS are on 80 and 443 of 127.0.0.1, and on the ports that routes
+    /// name, unless something else stands here; everywhere else connections are refused.
+    pub places: HashMap<(IpAddr, u16), Door>,
+    /// Further loopback addresses with an HTTP listener on port 80, to see whether anybody connects.
+    pub watched: Vec<IpAddr>,
+}
+
+impl Script {
+    /// A script in which every name leads to 127.0.0.1.
+    #[must_use]
+    pub fn new(routes: Vec<Route>) -> Self {
+        Self {
+            routes,
+            certificates: HashMap::new(),
+            names: Names::default(),
+            places: HashMap::new(),
+            watched: Vec::new(),
+        }
+    }
+
+    /// Every place, the usual ones with it.
+    fn all_places(&self) -> HashMap<(IpAddr, u16), Door> {
+        let named = self.routes.iter().filter_map(|route| {
+            let (_, port) = route.host.rsplit_once(':')?;
+            Some((port.parse().ok()?, door_of(route.scheme)))
+        });
+        let mut places: HashMap<_, _> = [Scheme::Http, Scheme::Https]
+            .into_iter()
+            .map(|scheme| (scheme.default_port(), door_of(scheme)))
+            .chain(named)
+            .map(|(port, door)| ((LOCALHOST, port), door))
+            .collect();
+        places.extend(&self.places);
+        places
+    }
+}
+
+const fn door_of(scheme: Scheme) -> Door {
+    match scheme {
+        Scheme::Http => Door::Http,
+        Scheme::Https => Door::Tls,
+    }
+}
+
+/// What names lead to.
+#[derive(Debug, Clone)]
+pub struct Names {
+    /// Answers by name, one a look-up; the last one stays.
+    pub listed: HashMap<String, Vec<NameAnswer>>,
+    /// The answer for every other name.
+    pub otherwise: NameAnswer,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { listed: HashMap::new(), otherwise: NameAnswer::Addresses(vec![LOCALHOST]) }
+    }
+}
+
+impl Names {
+    /// The answer to the `nth` look-up of a name (from 0).
+    fn answer(&self, name: &str, nth: usize) -> NameAnswer {
+        match self.listed.get(name) {
+            Some(answers) => answers.get(nth).or(answers.last()).cloned().unwrap_or(NameAnswer::NoData),
+            None => self.otherwise.clone(),
+        }
+    }
+}
+
+/// A running web. Dropping it ends every connection and frees its ports.
+#[derive(Debug)]
+pub struct ScriptedWeb {
+    shared: Arc<Shared>,
+    doors: BTreeMap<Door, SocketAddr>,
+    watched: Vec<(SocketAddr, Arc<AtomicUsize>)>,
+    names: Arc<Names>,
+    places: HashMap<(IpAddr, u16), Door>,
+    root: CertificateDer<'static>,
+    /// Sockets that make a door what it is without being served.
+    held: Vec<Held>,
+    runtime: Option<Runtime>,
+}
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "held open, never used")]
+enum Held {
+    Bound(TcpSocket),
+    Listening(TcpListener),
+    Connected(std::net::TcpStream),
+}
+
+/// What every connection may look at.
+#[derive(Debug)]
+struct Shared {
+    routes: HashMap<String, Vec<Route>>,
+    certificates: HashMap<String, Certificate>,
+    seen: Mutex<Seen>,
+    connections: AtomicUsize,
+    permits: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    log: Vec<(Scheme, Request)>,
+    requests: usize,
+    by_route: HashMap<String, u32>,
+}
+
+impl ScriptedWeb {
+    /// Starts a web of these routes.
+    ///
+    /// # Errors
+    /// Where no port or thread is to be had.
+    pub fn start(routes: Vec<Route>) -> io::Result<Self> {
+        Self::of_script(Script::new(routes))
+    }
+
+    /// Starts the web of a script.
+    ///
+    /// # Errors
+    /// Where no port or thread is to be had, or a watched address is none of this machine.
+    pub fn of_script(script: Script) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("embedded-web")
+            .enable_all()
+            .build()?;
+        let places = script.all_places();
+        let authority = Arc::new(Authority::new()?);
+        let root = authority.root().clone();
+        let shared = Arc::new(Shared::new(script.routes, script.certificates));
+        let for_names = Arc::clone(&shared);
+        let tls = server_config(authority, move |name| for_names.certificate(name))?;
+        let mut web = Self {
+            shared,
+            doors: BTreeMap::new(),
+            watched: Vec::new(),
+            names: Arc::new(script.names),
+            places,
+            root,
+            held: Vec::new(),
+            runtime: None,
+        };
+        {
+            let _context = runtime.enter();
+            let wanted: BTreeSet<Door> = web.places.values().copied().chain([Door::Refused]).collect();
+            for door in wanted {
+                web.open(door, &tls)?;
+            }
+            for address in script.watched {
+                web.watch(address)?;
+            }
+        }
+        web.runtime = Some(runtime);
+        Ok(web)
+    }
+
+    /// The network on which a fetcher finds this web, and nothing else.
+    #[must_use]
+    pub fn network(&self) -> EmbeddedNetwork {
+        let names = Arc::clone(&self.names);
+        let lookups: Mutex<HashMap<String, usize>> = Mutex::default();
+        let sockets = self.sockets();
+        let refused = self.doors[&Door::Refused];
+        EmbeddedNetwork {
+            names: Box::new(move |name| {
+                // Only listed names have a second answer, so only they are counted.
+                let nth = names.listed.get(name).filter(|answers| answers.len() > 1).map(|_| {
+                    let mut lookups = lookups.lock().unwrap_or_else(PoisonError::into_inner);
+                    let count = lookups.entry(name.to_owned()).or_default();
+                    *count += 1;
+                    *count - 1
+                });
+                names.answer(name, nth.unwrap_or_default())
+            }),
+            ports: Box::new(move |address, port| sockets.get(&(address, port)).copied().unwrap_or(refused)),
+            extra_roots: vec![self.root.clone()],
+        }
+    }
+
+    /// The listener behind each place.
+    fn sockets(&self) -> HashMap<(IpAddr, u16), SocketAddr> {
+        let watched = self.watched.iter().map(|(socket, _)| ((socket.ip(), Scheme::Http.default_port()), *socket));
+        self.places.iter().map(|(place, door)| (*place, self.doors[door])).chain(watched).collect()
+    }
+
+    /// Connections that a watched address has seen.
+    #[must_use]
+    pub fn connections_to(&self, address: IpAddr) -> usize {
+        self.watched
+            .iter()
+            .filter(|(watched, _)| watched.ip() == address)
+            .map(|(_, connections)| connections.load(Ordering::SeqCst))
+            .sum()
+    }
+
+    /// Connections seen, the watched addresses aside.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// Requests seen.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.shared.seen().requests
+    }
+
+    /// The first few thousand requests, in the order in which they came.
+    #[must_use]
+    pub fn log(&self) -> Vec<(Scheme, Request)> {
+        self.shared.seen().log.clone()
+    }
+
+    fn open(&mut self, door: Door, tls: &Arc<ServerConfig>) -> io::Result<()> {
+        let socket = bound(LOCALHOST)?;
+        let address = socket.local_addr()?;
+        match door {
+            // Bound but not listening: nobody else gets the port, and connections are refused.
+            Door::Refused => self.held.push(Held::Bound(socket)),
+            Door::Blackhole => self.fill_backlog(socket, address)?,
+            Door::Http | Door::Tls | Door::AcceptClose | Door::Silent => {
+                let (shared, tls) = (Arc::clone(&self.shared), Arc::clone(tls));
+                tokio::spawn(serve(socket.listen(BACKLOG)?, door, shared, tls));
+            }
+        }
+        self.doors.insert(door, address);
+        Ok(())
+    }
+
+    /// A listener that accepts nothing and whose queue is full leaves further connections without an answer.
+    fn fill_backlog(&mut self, socket: TcpSocket, address: SocketAddr) -> io::Result<()> {
+        self.held.push(Held::Listening(socket.listen(1)?));
+        for _ in 0..16 {
+            match std::net::TcpStream::connect_timeout(&address, Duration::from_millis(50)) {
+                Ok(connected) => self.held.push(Held::Connected(connected)),
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, address: IpAddr) -> io::Result<()> {
+        let listener = bound(address)?.listen(BACKLOG)?;
+        let connections = Arc::new(AtomicUsize::new(0));
+        self.watched.push((listener.local_addr()?, Arc::clone(&connections)));
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve_plain(stream, Arc::clone(&shared)));
+            }
+        });
+        Ok(())
+    }
+}
+
+impl Drop for ScriptedWeb {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Also where the web is dropped inside another runtime, which may not block.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn bound(address: IpAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.bind(SocketAddr::new(address, 0))?;
+    Ok(socket)
+}
+
+impl Shared {
+    fn new(routes: Vec<Route>, certificates: HashMap<String, Certificate>) -> Self {
+        let mut by_origin: HashMap<String, Vec<Route>> = HashMap::new();
+        for route in routes {
+            by_origin.entry(origin_key(route.scheme, &route.host)).or_default().push(route);
+        }
+        Self {
+            routes: by_origin,
+            certificates,
+            seen: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            permits: Arc::new(Semaphore::new(CONNECTIONS)),
+        }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn certificate(&self, name: &str) -> Certificate {
+        self.certificates.get(name).copied().unwrap_or_default()
+    }
+
+    /// Records a request and finds its answer; a clear no for what the script does not hold.
+    fn answer(&self, scheme: Scheme, request: &Request) -> Answer {
+        let known = self.routes.get(&origin_key(scheme, &request.host));
+        let is_here = |route: &&Route| route.path == request.path;
+        let nth = self.record(scheme, request, known.is_some_and(|routes| routes.iter().any(|route| is_here(&route))));
+        let Some(routes) = known else {
+            return Response::status(421).body(Body::Octets("no such origin here\n".into())).into();
+        };
+        let fits = |route: &&Route| {
+            is_here(route)
+                && route.nth.is_none_or(|wanted| wanted == nth)
+                && route.method.as_ref().is_none_or(|wanted| *wanted == request.method)
+                && route.match_headers.iter().all(|(name, part)| request.holds(name, part))
+        };
+        // `max_by_key` prefers the last of several equals: reversed, the first.
+        match routes.iter().rev().filter(fits).max_by_key(|route| route.narrowness()) {
+            Some(route) => route.answer.clone(),
+            None => Response::status(404).body(Body::Octets("no such path here\n".into())).into(),
+        }
+    }
+
+    /// Counts a request and says the how many-th it is for its path; 0 for paths without a route.
+    fn record(&self, scheme: Scheme, request: &Request, has_route: bool) -> u32 {
+        let mut seen = self.seen();
+        seen.requests += 1;
+        if seen.log.len() < LOG_REQUESTS {
+            seen.log.push((scheme, request.clone()));
+        }
+        if !has_route {
+            return 0;
+        }
+        let nth = seen.by_route.entry(format!("{}{}", origin_key(scheme, &request.host), request.path)).or_default();
+        *nth += 1;
+        *nth
+    }
+}
+
+fn origin_key(scheme: Scheme, host: &str) -> String {
+    format!("{}://{host}", scheme.as_str())
+}
+
+async fn serve(listener: TcpListener, door: Door, shared: Arc<Shared>, tls: Arc<ServerConfig>) {
+    loop {
+        let Ok(permit) = Arc::clone(&shared.permits).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // Most likely out of descriptors: connections that end will free some.
+            sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        shared.connections.fetch_add(1, Ordering::SeqCst);
+        let (shared, tls) = (Arc::clone(&shared), Arc::clone(&tls));
+        tokio::spawn(async move {
+            let _permit = permit;
+            let _ = timeout(CONNECTION_LIFE, greet(stream, door, shared, tls)).await;
+        });
+    }
+}
+
+async fn greet(mut stream: TcpStream, door: Door, shared: Arc<Shared>, tls: Arc<ServerConfig>) {
+    match door {
+        Door::Http => serve_plain(stream, shared).await,
+        Door::Tls => serve_tls(stream, shared, tls).await,
+        Door::Silent => {
+            stay(&mut stream, CONNECTION_LIFE).await;
+        }
+        Door::AcceptClose | Door::Refused | Door::Blackhole => {}
+    }
+}
+
+async fn serve_plain(mut stream: TcpStream, shared: Arc<Shared>) {
+    let Some(request) = read_request(&mut stream).await else {
+        return decline(stream).await;
+    };
+    if let Ok(end) = play(&mut stream, &shared.answer(Scheme::Http, &request)).await {
+        end_plain(stream, end).await;
+    }
+}
+
+/// What a plain HTTP server says to something that is no HTTP.
+async fn decline(mut stream: TcpStream) {
+    let _ = play(&mut stream, &Response::status(400).into()).await;
+    end_plain(stream, End::Fin).await;
+}
+
+async fn serve_tls(stream: TcpStream, shared: Arc<Shared>, tls: Arc<ServerConfig>) {
+    let Ok(start) = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream).await else { return };
+    let name = start.client_hello().server_name().unwrap_or_default().to_ascii_lowercase();
+    if shared.certificate(&name) == Certificate::PlainHttp {
+        return decline(start.io).await;
+    }
+    let Ok(mut stream) = start.into_stream(tls).await else { return };
+    let Some(request) = read_request(&mut stream).await else { return };
+    if let Ok(end) = play(&mut stream, &shared.answer(Scheme::Https, &request)).await {
+        end_tls(stream, end).await;
+    }
+}
+
+async fn end_plain(mut stream: TcpStream, end: End) {
+    match end {
+        End::Fin | End::FinWithoutNotify => part(&mut stream).await,
+        End::Reset => reset(&stream).await,
+    }
+}
+
+async fn end_tls(mut stream: TlsStream<TcpStream>, end: End) {
+    match end {
+        End::Fin => part(&mut stream).await,
+        End::FinWithoutNotify => part(stream.get_mut().0).await,
+        End::Reset => reset(stream.get_ref().0).await,
+    }
+}
+
+async fn part<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) {
+    if stream.shutdown().await.is_ok() {
+        see_off(stream, FAREWELL).await;
+    }
+}
+
+async fn reset(stream: &TcpStream) {
+    sleep(BEFORE_RESET).await;
+    let _ = stream.set_zero_linger();
+}

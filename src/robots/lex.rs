@@ -1,0 +1,193 @@
+//! Octets to lines and `key: value` records (§2.2, §2.5).
+//!
+//! Applies the size limit, drops a byte order mark, splits lines and cuts comments. What a key means is left to
+//! [`parse`](super::parse).
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// Octets of a body that are read; §2.5 asks for at least 500 KiB.
+pub const PARSE_OCTETS: usize = 512_000;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A 1-based line number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line(NonZeroU32);
+
+impl Line {
+    /// The first line.
+    pub const FIRST: Self = Self(NonZeroU32::MIN);
+
+    /// The line after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl From<Line> for u32 {
+    fn from(line: Line) -> Self {
+        line.0.get()
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The part of a body that is parsed, and whether lines were lost at the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Readable<'a> {
+    /// At most [`PARSE_OCTETS`], without a byte order mark.
+    pub octets: &'a [u8],
+    /// Whether the body was longer than the limit.
+    pub is_truncated: bool,
+}
+
+/// Cuts a body at the size limit and drops a leading byte order mark, or as much of one as is there.
+///
+/// Of a longer body only the lines whose end mark lies within the limit are kept: half a rule is no rule.
+#[must_use]
+pub fn readable(body: &[u8]) -> Readable<'_> {
+    let is_truncated = body.len() > PARSE_OCTETS;
+    let kept = if is_truncated { whole_lines(&body[..PARSE_OCTETS]) } else { body };
+    let mark = kept.iter().zip(BYTE_ORDER_MARK).take_while(|(octet, mark)| octet == mark).count();
+    Readable { octets: &kept[mark..], is_truncated }
+}
+
+fn whole_lines(head: &[u8]) -> &[u8] {
+    let end = memchr::memrchr2(b'\n', b'\r', head).map_or(0, |mark| mark + 1);
+    &head[..end]
+}
+
+/// What one line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// Nothing but blanks or a comment.
+    Blank,
+    /// A key and a value, both trimmed.
+    Record {
+        /// Before the first colon.
+        key: &'a [u8],
+        /// After it, without a comment; may be empty.
+        value: &'a [u8],
+    },
+    /// Text without a colon.
+    Other(&'a [u8]),
+}
+
+/// The lines of a readable body, numbered, each classed by its content.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    rest: Option<&'a [u8]>,
+    line: Line,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of these octets, from number 1.
+    #[must_use]
+    pub const fn of(octets: &'a [u8]) -> Self {
+        let rest = if octets.is_empty() { None } else { Some(octets) };
+        Self { rest, line: Line::FIRST }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = (Line, Content<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest?;
+        let (text, rest) = split_line(rest);
+        self.rest = rest;
+        let line = self.line;
+        self.line = line.next();
+        Some((line, content(text)))
+    }
+}
+
+/// Lines end at LF, CR LF or a lone CR.
+fn split_line(octets: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let Some(end) = memchr::memchr2(b'\n', b'\r', octets) else {
+        return (octets, None);
+    };
+    let is_pair = octets[end] == b'\r' && octets.get(end + 1) == Some(&b'\n');
+    let rest = &octets[end + 1 + usize::from(is_pair)..];
+    (&octets[..end], (!rest.is_empty()).then_some(rest))
+}
+
+fn content(text: &[u8]) -> Content<'_> {
+    let text = memchr::memchr(b'#', text).map_or(text, |comment| &text[..comment]);
+    match memchr::memchr(b':', text) {
+        Some(colon) => Content::Record { key: trim(&text[..colon]), value: trim(&text[colon + 1..]) },
+        None => match trim(text) {
+            [] => Content::Blank,
+            other => Content::Other(other),
+        },
+    }
+}
+
+/// Blank, tab, LF, VT, FF and CR: white space in the sense of C, which the file's grammar keeps to.
+pub(super) const fn is_blank(octet: u8) -> bool {
+    matches!(octet, b' ' | b'\t'..=b'\r')
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|octet| !is_blank(*octet)).unwrap_or(text.len());
+    let end = text.iter().rposition(|octet| !is_blank(*octet)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(body: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        Lines::of(readable(body).octets)
+            .filter_map(|(line, content)| match content {
+                Content::Record { key, .. } => Some((line.into(), key.to_vec())),
+                Content::Blank | Content::Other(_) => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn lines_end_at_lf_crlf_and_cr() {
+        assert_eq!(
+            keys(b"a:\nb:\r\nc:\rd:\r\r\ne:"),
+            [(1, b"a".to_vec()), (2, b"b".to_vec()), (3, b"c".to_vec()), (4, b"d".to_vec()), (6, b"e".to_vec())]
+        );
+    }
+
+    #[test]
+    fn a_partial_byte_order_mark_is_dropped() {
+        for mark in [&b"\xEF"[..], b"\xEF\xBB", b"\xEF\xBB\xBF"] {
+            assert_eq!(keys(&[mark, b"a:1"].concat()), [(1, b"a".to_vec())]);
+        }
+        assert_eq!(keys(b"\xBB\xBFa:1"), [(1, b"\xBB\xBFa".to_vec())]);
+    }
+
+    #[test]
+    fn a_line_across_the_limit_is_dropped_whole() {
+        let mut body = vec![b'#'; PARSE_OCTETS - 5];
+        body.extend(b"\na:1\nb:2\n");
+        let kept = readable(&body);
+        assert!(kept.is_truncated);
+        assert_eq!(kept.octets.len(), PARSE_OCTETS);
+        assert_eq!(keys(&body), [(2, b"a".to_vec())]);
+        body.insert(0, b'#');
+        assert!(keys(&body).is_empty());
+    }
+
+    #[test]
+    fn records_are_trimmed_and_comments_cut() {
+        let line = |text| Lines::of(text).next().map(|(_, content)| content);
+        assert_eq!(line(b"\t Key\x0b:\x0c v:w # c"), Some(Content::Record { key: b"Key", value: b"v:w" }));
+        assert_eq!(line(b"key # : v"), Some(Content::Other(b"key")));
+        assert_eq!(line(b"  # : v"), Some(Content::Blank));
+        assert_eq!(line(b":"), Some(Content::Record { key: b"", value: b"" }));
+        assert_eq!(line(b""), None);
+    }
+}

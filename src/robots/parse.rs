@@ -1,0 +1,386 @@
+//! Records to groups (§2.1, §2.2). Parsing cannot fail: one bad line costs one line (§2.3.1.5).
+
+use std::ops::Range;
+
+use super::finding::{Code, FINDINGS, Finding};
+use super::lex::{Content, Line, Lines, is_blank, readable};
+use super::token::{Agent, Matching, leading_token};
+
+/// A parsed file. It borrows the body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Robots<'a> {
+    /// The groups, in file order.
+    pub groups: Vec<Group<'a>>,
+    /// The rules of all groups, in file order; lines without a value are none.
+    pub rules: Vec<Rule<'a>>,
+    /// Values of the Sitemap records, in file order (§2.2.4); they belong to no group.
+    pub sitemaps: Vec<(Line, &'a [u8])>,
+    /// What was odd, in file order; at most [`FINDINGS`] and one.
+    pub findings: Vec<Finding<'a>>,
+    /// Lines read.
+    pub lines: u32,
+    /// Lines with a colon.
+    pub records: u32,
+    /// Whether the body was longer than the size limit.
+    pub is_truncated: bool,
+    /// The mode that names were read in.
+    pub matching: Matching,
+}
+
+/// A run of user-agent lines and the rules after them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group<'a> {
+    /// The user-agent lines.
+    pub agents: Vec<(Line, Agent<'a>)>,
+    /// Its rules: places in [`Robots::rules`].
+    pub rules: Range<usize>,
+    /// Seconds of the first valid Crawl-delay: reported, never applied.
+    pub crawl_delay_s: Option<f64>,
+}
+
+/// An allow or disallow line with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule<'a> {
+    /// Where.
+    pub line: Line,
+    /// Which of the two.
+    pub directive: Directive,
+    /// The key as written.
+    pub key: &'a [u8],
+    /// The value as written, trimmed, without a comment.
+    pub value: &'a [u8],
+}
+
+/// The two kinds of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Directive {
+    /// `Allow`.
+    Allow,
+    /// `Disallow`.
+    Disallow,
+}
+
+impl Directive {
+    /// The name in lower case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Disallow => "disallow",
+        }
+    }
+}
+
+impl<'a> Robots<'a> {
+    /// Parses a body. Every octet string is a file; what cannot be used is a finding.
+    #[must_use]
+    pub fn parse(body: &'a [u8], matching: Matching) -> Self {
+        let readable = readable(body);
+        let mut parser = Parser::new(matching, readable.is_truncated);
+        for (line, content) in Lines::of(readable.octets) {
+            parser.line(line, content);
+        }
+        parser.finish()
+    }
+}
+
+/// The keys that mean something, here or to somebody.
+enum Key {
+    UserAgent,
+    Rule(Directive),
+    CrawlDelay,
+    Sitemap,
+    /// Known to some reader; not applied here.
+    Other,
+    Misspelt,
+    Unknown,
+}
+
+impl Key {
+    fn of(key: &[u8]) -> Self {
+        let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
+        if is("disallow") {
+            Self::Rule(Directive::Disallow)
+        } else if is("allow") {
+            Self::Rule(Directive::Allow)
+        } else if is("user-agent") {
+            Self::UserAgent
+        } else if is("sitemap") {
+            Self::Sitemap
+        } else if is("crawl-delay") {
+            Self::CrawlDelay
+        } else if OTHER_KEYS.iter().any(|name| is(name)) {
+            Self::Other
+        } else if is_misspelt(key) {
+            Self::Misspelt
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+const OTHER_KEYS: [&str; 12] = [
+    "host",
+    "clean-param",
+    "noindex",
+    "request-rate",
+    "visit-time",
+    "content-signal",
+    "content-usage",
+    "license",
+    "disallowaitraining",
+    "allowaitraining",
+    "comment",
+    "nofollow",
+];
+
+/// Whether the key is a known one but for blanks, hyphens, underscores and doubled letters.
+fn is_misspelt(key: &[u8]) -> bool {
+    const FOLDED: [&[u8]; 5] = [b"useragent", b"disalow", b"alow", b"sitemap", b"crawldelay"];
+    const LONGEST: usize = 24;
+    if key.len() > LONGEST {
+        return false;
+    }
+    let mut folded: Vec<u8> =
+        key.iter().filter(|octet| octet.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
+    folded.dedup();
+    let has_only_these = key.iter().all(|octet| octet.is_ascii_alphabetic() || matches!(octet, b' ' | b'-' | b'_'));
+    has_only_these
+        && (FOLDED.contains(&&folded[..]) || matches!(&folded[..], b"disalaw" | b"dissalow" | b"disalo" | b"dialow"))
+}
+
+struct Parser<'a> {
+    robots: Robots<'a>,
+    /// Whether the next user-agent line joins the last group.
+    run_is_open: bool,
+    /// Whether another record stood in the open run.
+    run_is_bridged: bool,
+    last_line: Line,
+}
+
+impl<'a> Parser<'a> {
+    const fn new(matching: Matching, is_truncated: bool) -> Self {
+        let robots = Robots {
+            groups: Vec::new(),
+            rules: Vec::new(),
+            sitemaps: Vec::new(),
+            findings: Vec::new(),
+            lines: 0,
+            records: 0,
+            is_truncated,
+            matching,
+        };
+        Self { robots, run_is_open: false, run_is_bridged: false, last_line: Line::FIRST }
+    }
+
+    fn line(&mut self, line: Line, content: Content<'a>) {
+        self.robots.lines += 1;
+        self.last_line = line;
+        match content {
+            Content::Blank => {}
+            Content::Other(text) => self.find(line, Code::MissingColon, text),
+            Content::Record { key, value } => self.record(line, key, value),
+        }
+    }
+
+    fn record(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
+        self.robots.records += 1;
+        match Key::of(key) {
+            Key::UserAgent => self.user_agent(line, value),
+            Key::Rule(directive) => self.rule(Rule { line, directive, key, value }),
+            Key::CrawlDelay => self.crawl_delay(line, value),
+            Key::Sitemap => {
+                self.robots.sitemaps.push((line, value));
+                self.bridge();
+            }
+            Key::Other => self.bridge(),
+            Key::Misspelt => self.odd_key(line, Code::MisspeltField, key),
+            Key::Unknown if key.starts_with(b"\xEF\xBB\xBF") => self.odd_key(line, Code::MarkInside, key),
+            Key::Unknown => self.odd_key(line, Code::UnknownField, key),
+        }
+    }
+
+    fn user_agent(&mut self, line: Line, value: &'a [u8]) {
+        if self.run_is_open && self.run_is_bridged {
+            self.find(line, Code::BridgedAgents, value);
+        }
+        if !self.run_is_open {
+            self.close_group();
+            let rules = self.robots.rules.len()..self.robots.rules.len();
+            self.robots.groups.push(Group { agents: Vec::new(), rules, crawl_delay_s: None });
+        }
+        self.run_is_open = true;
+        self.run_is_bridged = false;
+        let agent = Agent::of_value(value, self.robots.matching);
+        self.agent_findings(line, value, agent);
+        self.robots.groups.last_mut().expect("a run has a group").agents.push((line, agent));
+    }
+
+    fn agent_findings(&mut self, line: Line, value: &'a [u8], agent: Agent<'a>) {
+        match agent {
+            Agent::Nobody => self.find(line, Code::AgentWithoutToken, value),
+            Agent::Token(token) if token.len() < value.len() => self.find(line, Code::AgentWithExtraText, value),
+            Agent::Star if value.len() > 1 => self.find(line, Code::AgentWithExtraText, value),
+            Agent::Token(_) | Agent::Star => {}
+        }
+        if is_training_near_miss(value, self.robots.matching) {
+            self.find(line, Code::TrainingTokenNearMiss, value);
+        }
+    }
+
+    fn rule(&mut self, rule: Rule<'a>) {
+        self.run_is_open = false;
+        if self.robots.groups.is_empty() {
+            self.find(rule.line, Code::RuleOutsideGroup, rule.value);
+            return;
+        }
+        if rule.value.is_empty() {
+            return;
+        }
+        if !matches!(rule.value, [b'/' | b'*', ..]) {
+            self.find(rule.line, Code::RuleNeverMatches, rule.value);
+        } else if rule.value.iter().any(|octet| is_blank(*octet) || octet.is_ascii_control()) {
+            self.find(rule.line, Code::RuleWithBlank, rule.value);
+        }
+        self.robots.rules.push(rule);
+        self.robots.groups.last_mut().expect("not empty").rules.end = self.robots.rules.len();
+    }
+
+    fn crawl_delay(&mut self, line: Line, value: &'a [u8]) {
+        match seconds(value) {
+            Some(seconds) => {
+                if let Some(group) = self.robots.groups.last_mut() {
+                    group.crawl_delay_s.get_or_insert(seconds);
+                }
+            }
+            None => self.find(line, Code::CrawlDelayInvalid, value),
+        }
+        self.bridge();
+    }
+
+    fn odd_key(&mut self, line: Line, code: Code, key: &'a [u8]) {
+        self.find(line, code, key);
+        self.bridge();
+    }
+
+    const fn bridge(&mut self) {
+        self.run_is_bridged = self.run_is_open;
+    }
+
+    fn close_group(&mut self) {
+        let Some(group) = self.robots.groups.last() else { return };
+        if group.rules.is_empty()
+            && let Some((line, _)) = group.agents.first().copied()
+        {
+            self.find(line, Code::GroupWithoutRules, b"");
+        }
+    }
+
+    fn find(&mut self, line: Line, code: Code, raw: &'a [u8]) {
+        match self.robots.findings.len() {
+            0..FINDINGS => self.robots.findings.push(Finding { line, code, raw }),
+            FINDINGS => self.robots.findings.push(Finding { line, code: Code::MoreFindings, raw: b"" }),
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Robots<'a> {
+        self.close_group();
+        if self.robots.is_truncated {
+            self.find(self.last_line, Code::OverLimit, b"");
+        }
+        self.robots
+    }
+}
+
+/// A finite, non-negative decimal number of seconds, also with a unit `s`.
+fn seconds(value: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(value).ok()?;
+    let number = text.strip_suffix(['s', 'S']).unwrap_or(text);
+    let is_decimal = number.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.');
+    is_decimal.then(|| number.parse().ok()).flatten().filter(|seconds: &f64| seconds.is_finite())
+}
+
+/// The reserved token that carries a training preference.
+pub const TRAINING_TOKEN: &str = "__usage_ai-training";
+
+/// Whether a user-agent value differs from the training token only in its leading underscores and its separators.
+#[must_use]
+pub fn is_training_near_miss(value: &[u8], matching: Matching) -> bool {
+    let token = leading_token(value, matching);
+    if token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes()) {
+        return false;
+    }
+    let letters = token.iter().filter(|octet| octet.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase);
+    letters.eq(*b"usageaitraining")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(body: &str) -> Robots<'_> {
+        Robots::parse(body.as_bytes(), Matching::Rfc9309)
+    }
+
+    fn codes(body: &str) -> Vec<(u32, &'static str)> {
+        parse(body).findings.iter().map(|finding| (finding.line.into(), finding.code.as_str())).collect()
+    }
+
+    #[test]
+    fn only_a_rule_ends_a_run_of_user_agent_lines() {
+        let robots = parse("User-agent: a\nCrawl-delay: 5\n\nSitemap: x\nUser-agent: b\nDisallow:\nUser-agent: c\n");
+        let sizes: Vec<usize> = robots.groups.iter().map(|group| group.agents.len()).collect();
+        assert_eq!(sizes, [2, 1]);
+        assert_eq!(robots.groups[0].crawl_delay_s, Some(5.0));
+        assert!(robots.rules.is_empty());
+        assert_eq!(robots.sitemaps.len(), 1);
+    }
+
+    #[test]
+    fn findings_have_their_lines() {
+        for (body, expected) in [
+            ("Disallow: /\n", &[(1, "rule_outside_group")][..]),
+            ("User-agent: *\nDisalow: /x\n", &[(2, "misspelt_field"), (1, "group_without_rules")]),
+            ("Useragent: *\n", &[(1, "misspelt_field")]),
+            ("User-agent: *\nDisallow /x\nAllow: /\n", &[(2, "missing_colon")]),
+            ("User-agent: *\nDisallow: x\n", &[(2, "rule_never_matches")]),
+            ("User-agent: *\nDisallow: /a /b\n", &[(2, "rule_with_blank")]),
+            ("User-agent: a/1\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent:\nAllow: /\n", &[(1, "agent_without_token")]),
+            ("User-agent: a\nCrawl-delay: 1\nUser-agent: b\nAllow: /\n", &[(3, "bridged_agents")]),
+            ("User-agent: a\nCrawl-delay: fast\nAllow: /\n", &[(2, "crawl_delay_invalid")]),
+            ("User-agent: a\nAllow: /\n\u{feff}User-agent: *\n", &[(3, "mark_inside")]),
+            ("User-agent: _usage_ai_training\nAllow: /\n", &[(1, "training_token_near_miss")]),
+            ("User-agent: a\nFrobnicate: 1\nAllow: /\n", &[(2, "unknown_field")]),
+            ("User-agent: a\nNoindex: /x\nAllow: /\n", &[]),
+        ] {
+            assert_eq!(codes(body), expected, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn findings_are_bounded() {
+        let robots_text = "x\n".repeat(FINDINGS * 3);
+        let robots = parse(&robots_text);
+        assert_eq!(robots.findings.len(), FINDINGS + 1);
+        assert_eq!(robots.findings[FINDINGS].code, Code::MoreFindings);
+    }
+
+    #[test]
+    fn delays_are_decimal_seconds() {
+        for (text, expected) in [
+            ("2.5", Some(2.5)),
+            ("10s", Some(10.0)),
+            ("0", Some(0.0)),
+            ("1e400", None),
+            ("nan", None),
+            ("-3", None),
+            ("", None),
+            (".", None),
+            ("\u{b2}", None),
+        ] {
+            assert_eq!(seconds(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+}

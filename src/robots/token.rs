@@ -1,0 +1,132 @@
+//! Product tokens and the declared matching mode (§2.2.1).
+
+use std::fmt;
+
+use super::access::names;
+use super::lex::is_blank;
+
+names! {
+    /// How names and paths of a file are read: declared once, applied everywhere.
+    pub enum Matching {
+        /// RFC 9309; tokens may also hold digits and dots, which real crawlers use.
+        Rfc9309 => "rfc9309",
+    }
+}
+
+/// A product token: letters, digits, `_`, `-` and inner dots, compared without regard to case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProductToken(Box<str>);
+
+impl ProductToken {
+    /// The token that a crawler's name begins with; `None` where it begins with none.
+    #[must_use]
+    pub fn of_name(name: &str, matching: Matching) -> Option<Self> {
+        match leading_token(name.as_bytes(), matching) {
+            [] => None,
+            token => Some(Self(String::from_utf8_lossy(token).to_ascii_lowercase().into())),
+        }
+    }
+
+    /// The token in lower case.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProductToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The leading run of token octets, less dots at its end; empty where there is none.
+#[must_use]
+pub fn leading_token(value: &[u8], matching: Matching) -> &[u8] {
+    match matching {
+        Matching::Rfc9309 => {
+            let is_token = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-' | b'.');
+            let run = &value[..value.iter().position(|octet| !is_token(octet)).unwrap_or(value.len())];
+            let end = run.iter().rposition(|octet| *octet != b'.').map_or(0, |last| last + 1);
+            &run[..end]
+        }
+    }
+}
+
+/// Whom a user-agent line names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent<'a> {
+    /// Every crawler that no group names.
+    Star,
+    /// The crawlers with this token, as spelt in the file.
+    Token(&'a [u8]),
+    /// A value without a token: nobody.
+    Nobody,
+}
+
+impl<'a> Agent<'a> {
+    /// Reads the value of a user-agent line.
+    #[must_use]
+    pub fn of_value(value: &'a [u8], matching: Matching) -> Self {
+        match value {
+            [b'*'] => Self::Star,
+            [b'*', next, ..] if is_blank(*next) => Self::Star,
+            _ => match leading_token(value, matching) {
+                [] => Self::Nobody,
+                token => Self::Token(token),
+            },
+        }
+    }
+}
+
+/// A crawler as it is asked for: which groups it looks for, in which order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// The wildcard groups themselves.
+    Star,
+    /// A crawler with a token of its own.
+    Named {
+        /// The token that its groups name.
+        token: ProductToken,
+        /// The token whose groups it obeys where none names its own: an operator's choice, not part of the protocol.
+        fallback: Option<ProductToken>,
+        /// Whether the wildcard groups apply to it where no group names it.
+        star_applies: bool,
+    },
+}
+
+impl Asked {
+    /// A crawler of this name, as RFC 9309 sees it: its own groups, else the wildcard's. `*` is the wildcard itself.
+    ///
+    /// `None` where the name holds no token.
+    #[must_use]
+    pub fn named(name: &str, matching: Matching) -> Option<Self> {
+        if name == "*" {
+            return Some(Self::Star);
+        }
+        ProductToken::of_name(name, matching).map(|token| Self::Named { token, fallback: None, star_applies: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_named() {
+        for (value, expected) in [
+            ("*", Agent::Star),
+            ("* everyone", Agent::Star),
+            ("*bot", Agent::Nobody),
+            ("", Agent::Nobody),
+            ("GPTBot/1.1", Agent::Token(b"GPTBot")),
+            ("archive.org_bot.", Agent::Token(b"archive.org_bot")),
+            ("...", Agent::Nobody),
+            ("360Spider*", Agent::Token(b"360Spider")),
+            ("Kangaroo Bot", Agent::Token(b"Kangaroo")),
+            ("__usage_ai-training", Agent::Token(b"__usage_ai-training")),
+        ] {
+            assert_eq!(Agent::of_value(value.as_bytes(), Matching::Rfc9309), expected, "{value:?}");
+        }
+    }
+}

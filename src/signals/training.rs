@@ -1,0 +1,179 @@
+//! The training preference: the groups of the reserved token `__usage_ai-training`.
+//!
+//! Source: draft-kelley-aipref-training-preference-signal-00. The token is named by ordinary groups and its rules are
+//! ordinary rules, but the wildcard never speaks for it, in either direction: absence is "none expressed".
+
+use crate::robots::access::names;
+use crate::robots::coverage::{self, Coverage, RulesFile};
+use crate::robots::group::GroupIndex;
+use crate::robots::matcher::{Hit, RuleSet};
+use crate::robots::parse::{Directive, Robots, TRAINING_TOKEN, is_training_near_miss};
+use crate::robots::token::{Agent, ProductToken};
+
+names! {
+    /// What a site says about training on one path.
+    pub enum Preference {
+        /// Nothing.
+        NoneExpressed => "none_expressed",
+        /// It may be used.
+        InFavor => "in_favor",
+        /// It may not.
+        Against => "against",
+        /// The file could not be read.
+        Unknown => "unknown",
+    }
+}
+
+names! {
+    /// What a site says about training on all its paths.
+    pub enum Scope {
+        /// Nothing.
+        NoneExpressed => "none_expressed",
+        /// All may be used.
+        InFavor => "in_favor",
+        /// None may.
+        Against => "against",
+        /// Some may.
+        Mixed => "mixed",
+        /// The file could not be read.
+        Unknown => "unknown",
+    }
+}
+
+/// The training preference of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Training {
+    /// `None` where no group names the token.
+    rules: Option<RuleSet>,
+    first_line: Option<u32>,
+}
+
+impl Training {
+    /// Reads the preference of a parsed file.
+    #[must_use]
+    pub fn of(robots: &Robots<'_>, index: &GroupIndex) -> Self {
+        let token = ProductToken::of_name(TRAINING_TOKEN, robots.matching);
+        let groups = token.as_ref().and_then(|token| index.naming(token));
+        let first_line = groups.and_then(|groups| first_line(robots, groups[0]));
+        Self { rules: groups.map(|groups| RuleSet::of_groups(robots, groups)), first_line }
+    }
+
+    /// The preference for a normalised path, and the rule that decided.
+    #[must_use]
+    pub fn preference(&self, path: &[u8]) -> (Preference, Option<Hit>) {
+        let Some(rules) = &self.rules else {
+            return (Preference::NoneExpressed, None);
+        };
+        let hit = rules.decide(path);
+        match hit.map(|hit| hit.directive) {
+            Some(Directive::Disallow) => (Preference::Against, hit),
+            Some(Directive::Allow) | None => (Preference::InFavor, hit),
+        }
+    }
+
+    /// The preference over all paths. Like a refusal of `/`, it is exact; a search that gives up counts as mixed.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        let Some(rules) = &self.rules else {
+            return Scope::NoneExpressed;
+        };
+        match coverage::of_rules(rules, RulesFile::Counts) {
+            Coverage::Everything => Scope::InFavor,
+            Coverage::Nothing => Scope::Against,
+            Coverage::Partial | Coverage::Undetermined => Scope::Mixed,
+        }
+    }
+
+    /// The rules of the token, where a group names it.
+    #[must_use]
+    pub const fn rules(&self) -> Option<&RuleSet> {
+        self.rules.as_ref()
+    }
+
+    /// The first line that names the token.
+    #[must_use]
+    pub const fn first_line(&self) -> Option<u32> {
+        self.first_line
+    }
+}
+
+fn first_line(robots: &Robots<'_>, group: u32) -> Option<u32> {
+    let names_it =
+        |agent: &Agent<'_>| matches!(agent, Agent::Token(t) if t.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes()));
+    let agents = &robots.groups[group as usize].agents;
+    agents.iter().find(|(_, agent)| names_it(agent)).map(|(line, _)| (*line).into())
+}
+
+/// User-agent tokens that are almost the training token, as spelt, at most [`TOKENS_LISTED`].
+#[must_use]
+pub fn near_misses(robots: &Robots<'_>) -> Vec<String> {
+    listed(robots, |token| is_training_near_miss(token, robots.matching))
+}
+
+/// Other tokens of the reserved form `__usage_…`, as spelt, at most [`TOKENS_LISTED`].
+#[must_use]
+pub fn other_policy_tokens(robots: &Robots<'_>) -> Vec<String> {
+    listed(robots, |token| {
+        let head = token.get(..POLICY_PREFIX.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(POLICY_PREFIX))
+            && !token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes())
+    })
+}
+
+/// Tokens listed of one file.
+pub const TOKENS_LISTED: usize = 16;
+
+const POLICY_PREFIX: &[u8] = b"__usage_";
+
+fn listed(robots: &Robots<'_>, wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    for (_, agent) in robots.groups.iter().flat_map(|group| &group.agents) {
+        let Agent::Token(token) = agent else { continue };
+        if tokens.len() < TOKENS_LISTED && wanted(token) {
+            let token = String::from_utf8_lossy(token).into_owned();
+            if !tokens.contains(&token) {
+                tokens.push(token);
+            }
+        }
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::robots::token::Matching;
+
+    fn training(body: &str, path: &str) -> (Preference, Scope) {
+        let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
+        let training = Training::of(&robots, &GroupIndex::of(&robots));
+        (training.preference(path.as_bytes()).0, training.scope())
+    }
+
+    #[test]
+    fn the_wildcard_never_speaks_for_the_token() {
+        use Preference as P;
+        const MIXED: &str = "User-agent: __Usage_AI-Training\nDisallow: /\nAllow: /open-data/\n";
+        for (body, path, expected) in [
+            ("User-agent: *\nDisallow: /\n", "/a", (P::NoneExpressed, Scope::NoneExpressed)),
+            ("User-agent: *\nAllow: /\n", "/a", (P::NoneExpressed, Scope::NoneExpressed)),
+            ("User-agent: __usage_ai-training\n", "/a", (P::InFavor, Scope::InFavor)),
+            ("User-agent: __usage_ai-training\nDisallow: /\n", "/robots.txt", (P::Against, Scope::Against)),
+            ("User-agent: __usage_ai-training/1.0\nDisallow: /\n", "/a", (P::Against, Scope::Against)),
+            (MIXED, "/open-data/x", (P::InFavor, Scope::Mixed)),
+            (MIXED, "/a", (P::Against, Scope::Mixed)),
+            ("User-agent: GPTBot\nUser-agent: __usage_ai-training\nDisallow: /x\n", "/x", (P::Against, Scope::Mixed)),
+        ] {
+            assert_eq!(training(body, path), expected, "{body:?} {path}");
+        }
+    }
+
+    #[test]
+    fn near_misses_and_other_tokens_are_listed() {
+        let body =
+            b"User-agent: __usage-ai-training\nUser-agent: __USAGE_search\nUser-agent: usage_ai-training\nAllow: /\n";
+        let robots = Robots::parse(body, Matching::Rfc9309);
+        assert_eq!(near_misses(&robots), ["__usage-ai-training", "usage_ai-training"]);
+        assert_eq!(other_policy_tokens(&robots), ["__USAGE_search"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! A second reading of the rules, as plain as can be: the twin that the matcher has to agree with.
+
+use proptest::prelude::*;
+use robots_audit::robots::group::{GroupIndex, GroupSource};
+use robots_audit::robots::matcher::RuleSet;
+use robots_audit::robots::parse::Robots;
+use robots_audit::robots::path::RawPath;
+use robots_audit::robots::token::Matching;
+use robots_audit::robots::verdict::Verdict;
+
+/// One pass over the octets, written out as strings.
+fn one_form(raw: &str, is_rule: bool) -> String {
+    let octets = raw.as_bytes();
+    let mut form = String::new();
+    let mut at = 0;
+    while at < octets.len() {
+        let escape =
+            raw.get(at + 1..at + 3).filter(|_| octets[at] == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let signed = raw.get(at + 1..at + 2) == Some("+");
+        match escape.filter(|_| !signed) {
+            Some(octet) if octet.is_ascii_alphanumeric() || b"-._~".contains(&octet) => form.push(char::from(octet)),
+            Some(octet) => form += &format!("%{octet:02X}"),
+            None if !octets[at].is_ascii() => form += &format!("%{:02X}", octets[at]),
+            None if !is_rule && b"*$".contains(&octets[at]) => form += &format!("%{:02X}", octets[at]),
+            None => form.push(char::from(octets[at])),
+        }
+        at += if escape.is_some() && !signed { 3 } else { 1 };
+    }
+    form
+}
+
+/// Backtracking, one octet at a time.
+fn matches(rule: &[u8], path: &[u8]) -> bool {
+    match (rule, path) {
+        ([], _) => true,
+        ([b'$'], rest) => rest.is_empty(),
+        ([b'*', rule @ ..], _) => (0..=path.len()).any(|skip| matches(rule, &path[skip..])),
+        ([b'$', rule @ ..], _) => path.strip_prefix(b"%24").is_some_and(|rest| matches(rule, rest)),
+        ([wanted, rule @ ..], [found, path @ ..]) => wanted == found && matches(rule, path),
+        (_, []) => false,
+    }
+}
+
+/// The deciding line of `(is_allow, value)` rules that stand from line 2 on.
+fn decide(rules: &[(bool, String)], path: &str) -> Option<usize> {
+    let path = one_form(path, false);
+    let mut best: Option<(usize, bool, usize)> = None;
+    for (index, (is_allow, value)) in rules.iter().enumerate() {
+        let rule = one_form(value, true);
+        let can_match = value.starts_with('/') || value.starts_with('*');
+        if can_match && matches(rule.as_bytes(), path.as_bytes()) {
+            let better = best.is_none_or(|(octets, allow, _)| (rule.len(), *is_allow) > (octets, allow));
+            if better {
+                best = Some((rule.len(), *is_allow, index + 2));
+            }
+        }
+    }
+    best.map(|(_, _, line)| line)
+}
+
+fn rules() -> impl Strategy<Value = Vec<(bool, String)>> {
+    prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_matcher_agrees_with_its_naive_twin(rules in rules(), path in "/[/ab*$%24Aé]{0,9}") {
+        let mut body = String::from("User-agent: *\n");
+        for (is_allow, value) in &rules {
+            body += &format!("{}: {value}\n", if *is_allow { "Allow" } else { "Disallow" });
+        }
+        let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
+        let index = GroupIndex::of(&robots);
+        let compiled = RuleSet::of_groups(&robots, index.star());
+        let normalised = RawPath::of_url(format!("https://a.test{path}").as_bytes()).normalised();
+        let verdict = Verdict::of_path(&compiled, GroupSource::Star, &normalised);
+        let line = verdict.line().map(|line| u32::from(line) as usize);
+        prop_assert_eq!(line, decide(&rules, &path), "{} {}", body, path);
+    }
+}
