@@ -231,7 +231,7 @@ impl Run<'_> {
                 &seen,
             );
             if let (Some(hit), Some(line)) = (seen.hit, expect["line"].as_u64()) {
-                self.hold("line", u64::from(hit.line.get()) == line, &seen);
+                self.hold("line", u64::from(u32::from(hit.line)) == line, &seen);
             }
             let wants_line = expect["line"].is_u64() && policy.outcome(fetched.observation.class) == Outcome::Rules;
             self.hold("line", !wants_line || seen.hit.is_some(), &seen);
