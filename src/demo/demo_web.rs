@@ -93,8 +93,8 @@ impl DemoWeb {
         FetchLimits {
             connect: Duration::from_millis(2500),
             headers: Duration::from_millis(2500),
-            idle: Duration::from_millis(2000),
-            attempt: Duration::from_millis(5000),
+            idle: Duration::from_secs(2),
+            attempt: Duration::from_secs(5),
             origin: Duration::from_secs(15),
             body_octets: 512_000,
             coded_octets: 512_000,
