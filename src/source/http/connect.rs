@@ -131,11 +131,10 @@ impl Connector {
     }
 
     fn socket(&self, address: IpAddr, port: u16) -> SocketAddr {
-        let port = match &self.reach {
-            Reach::System(_) => port,
+        match &self.reach {
+            Reach::System(_) => SocketAddr::new(address, port),
             Reach::Embedded(network) => (network.ports)(address, port),
-        };
-        SocketAddr::new(address, port)
+        }
     }
 }
 
