@@ -468,3 +468,107 @@ async fn reset(stream: &TcpStream) {
     sleep(BEFORE_RESET).await;
     let _ = stream.set_zero_linger();
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use super::*;
+
+    const WAIT: Duration = Duration::from_secs(10);
+
+    fn octets_from(socket: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(socket).expect("a listener");
+        stream.set_read_timeout(Some(WAIT)).expect("a timeout");
+        stream.write_all(request.as_bytes()).expect("a connection");
+        let mut octets = Vec::new();
+        let _ = stream.read_to_end(&mut octets);
+        String::from_utf8_lossy(&octets).into_owned()
+    }
+
+    fn status(web: &ScriptedWeb, request: &str) -> String {
+        let answer = octets_from(web.doors[&Door::Http], &format!("{request}\r\n\r\n"));
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn the_narrowest_route_answers() {
+        let route = |code: u16| Route::robots(Scheme::Http, "a.test", Response::status(code));
+        let web = ScriptedWeb::start(vec![
+            route(200),
+            route(999),
+            Route { nth: Some(2), ..route(503) },
+            Route { method: Some("HEAD".into()), ..route(405) },
+            Route { match_headers: vec![("user-agent".into(), "bad".into())], ..route(403) },
+        ])
+        .expect("a web on loopback");
+        let get = "GET /robots.txt HTTP/1.1\r\nHost: a.test";
+        assert_eq!(status(&web, get), "200");
+        assert_eq!(status(&web, get), "503");
+        assert_eq!(status(&web, &format!("{get}\r\nUser-Agent: a bad one")), "403");
+        assert_eq!(status(&web, "HEAD /robots.txt HTTP/1.1\r\nHost: A.test"), "405");
+        assert_eq!(status(&web, "GET / HTTP/1.1\r\nHost: a.test"), "404");
+        assert_eq!(status(&web, "GET / HTTP/1.1\r\nHost: b.test"), "421");
+        assert_eq!(status(&web, "no http at all"), "400");
+        assert_eq!((web.requests(), web.log().len(), web.connections()), (6, 6, 7));
+    }
+
+    #[test]
+    fn doors_behave_as_they_are_called() {
+        let mut script = Script::new(Vec::new());
+        let doors = [(1, Door::Refused), (2, Door::AcceptClose), (3, Door::Silent), (4, Door::Blackhole)];
+        script.places = doors.into_iter().map(|(port, door)| ((LOCALHOST, port), door)).collect();
+        let web = ScriptedWeb::of_script(script).expect("a web on loopback");
+        let network = web.network();
+        let socket = |port| (network.ports)(LOCALHOST, port);
+        let refused = TcpStream::connect(socket(1)).expect_err("nothing listens");
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        assert_eq!(octets_from(socket(2), ""), "");
+        let mut silent = TcpStream::connect(socket(3)).expect("a listener");
+        silent.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
+        let nothing = silent.read(&mut [0]).expect_err("nothing is said");
+        assert!(matches!(nothing.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut));
+        // Elsewhere a full queue may refuse.
+        if cfg!(target_os = "linux") {
+            let hole = TcpStream::connect_timeout(&socket(4), Duration::from_millis(200)).expect_err("no answer");
+            assert_eq!(hole.kind(), io::ErrorKind::TimedOut);
+        }
+        assert_eq!(socket(9), socket(1), "where the script holds nothing, nothing listens");
+    }
+
+    #[test]
+    fn names_lead_where_the_script_says() {
+        let mut script = Script::new(Vec::new());
+        script.names.listed.insert("a.test".into(), vec![NameAnswer::Failure, NameAnswer::NxDomain]);
+        let network = ScriptedWeb::of_script(script).expect("a web on loopback").network();
+        let answers: Vec<NameAnswer> =
+            ["a.test", "b.test", "a.test", "a.test"].map(|name| (network.names)(name)).into();
+        let localhost = NameAnswer::Addresses(vec![LOCALHOST]);
+        assert_eq!(answers, [NameAnswer::Failure, localhost, NameAnswer::NxDomain, NameAnswer::NxDomain]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn connections_to_watched_addresses_are_seen() {
+        let address: IpAddr = [127, 0, 0, 2].into();
+        let mut script = Script::new(Vec::new());
+        script.watched = vec![address];
+        let web = ScriptedWeb::of_script(script).expect("a web on loopback");
+        assert_eq!(web.connections_to(address), 0);
+        let socket = (web.network().ports)(address, 80);
+        assert!(octets_from(socket, "GET / HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n").starts_with("HTTP/1.1 421"));
+        assert_eq!((web.connections_to(address), web.connections()), (1, 0));
+    }
+
+    #[test]
+    fn dropping_ends_the_web() {
+        let web = ScriptedWeb::start(Vec::new()).expect("a web on loopback");
+        let socket = web.doors[&Door::Http];
+        let mut open = TcpStream::connect(socket).expect("a listener");
+        drop(web);
+        open.set_read_timeout(Some(WAIT)).expect("a timeout");
+        // The end of the stream or a reset: both are an end.
+        assert!(matches!(open.read(&mut [0]), Ok(0) | Err(_)));
+    }
+}
