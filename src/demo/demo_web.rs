@@ -11,7 +11,8 @@ use ipnet::{IpNet, Ipv4Net};
 
 use super::answer::{Certificate, Door};
 use super::origins::{Lookup, Site};
-use super::web::{Names, Script, ScriptedWeb};
+use super::script::{Names, Script};
+use super::web::ScriptedWeb;
 use crate::origin::{Scheme, Target};
 use crate::robots::access::{FetchClass, Reason};
 use crate::source::http::{EmbeddedNetwork, FetchLimits, NameAnswer};
@@ -141,7 +142,7 @@ fn add(script: &mut Script, site: Site) -> Card {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::web::LOCALHOST;
+    use crate::demo::script::LOCALHOST;
 
     #[test]
     fn every_line_has_an_expected_class() {

@@ -10,5 +10,6 @@ mod certificates;
 pub mod demo_web;
 mod origins;
 pub mod play;
+pub mod script;
 mod seeded;
 pub mod web;

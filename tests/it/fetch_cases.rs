@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use robots_audit::demo::answer::{Answer, Body, Certificate, Door, End, Framing, Pace, Response, Route};
-use robots_audit::demo::web::{LOCALHOST, Script, ScriptedWeb};
+use robots_audit::demo::script::{LOCALHOST, Script};
+use robots_audit::demo::web::ScriptedWeb;
 use robots_audit::origin::{Scheme, Target};
 use robots_audit::robots::access::{FetchClass, Flag, Outcome, Policy, Reason};
 use robots_audit::robots::decision;
