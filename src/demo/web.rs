@@ -26,7 +26,7 @@ use super::certificates::{Authority, server_config};
 use super::play::{Request, play, read_request, see_off, stay};
 use super::script::{LOCALHOST, Names, Script};
 use crate::origin::Scheme;
-use crate::source::http::{EmbeddedNetwork, NameAnswer};
+use crate::source::http::EmbeddedNetwork;
 
 /// Connections served at a time; more wait to be accepted.
 const CONNECTIONS: usize = 2048;
@@ -396,6 +396,7 @@ mod tests {
     use std::net::TcpStream;
 
     use super::*;
+    use crate::source::http::NameAnswer;
 
     const WAIT: Duration = Duration::from_secs(10);
 
