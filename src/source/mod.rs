@@ -1,5 +1,7 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
 
 pub mod folder;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod input;
 pub mod snapshot;

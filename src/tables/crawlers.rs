@@ -27,7 +27,8 @@ pub fn schema() -> SchemaRef {
 /// The rows of a registry, in its order.
 #[must_use]
 pub fn batch(crawlers: &[Crawler]) -> RecordBatch {
-    let text = |of: fn(&Crawler) -> Option<&str>| Arc::new(crawlers.iter().map(of).collect::<StringArray>()) as ArrayRef;
+    let text =
+        |of: fn(&Crawler) -> Option<&str>| Arc::new(crawlers.iter().map(of).collect::<StringArray>()) as ArrayRef;
     let flag = |of: fn(&Crawler) -> bool| Arc::new(crawlers.iter().map(|c| Some(of(c))).collect::<BooleanArray>());
     let mut purpose = Words::of(Purpose::ALL.iter().map(|purpose| purpose.as_str()));
     let mut kind = Words::of(Kind::ALL.iter().map(|kind| kind.as_str()));

@@ -1,6 +1,10 @@
 //! Integration tests: one binary, one module a capability.
 #![expect(clippy::print_stderr, reason = "a skipped test says so, and a wrong verdict is shown")]
 
+#[cfg(feature = "cli")]
+mod demo_web;
+#[cfg(feature = "cli")]
+mod fetch_cases;
 mod naive;
 mod shared;
 mod verdicts;

@@ -1,0 +1,96 @@
+//! Many fetches at once: one tokio task an origin under a global limit, on a runtime of its own.
+//!
+//! Async ends here: the caller reads finished fetches from a plain bounded channel. Where it reads slowly no new
+//! fetch is started, so that never more than the limit of answers is held.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::{Fetched, Fetcher};
+use crate::origin::Target;
+use crate::robots::access::FetchClass;
+
+/// Finished fetches that wait for the caller.
+const FINISHED_QUEUE: usize = 16;
+/// Targets read ahead of the fetches.
+const TARGET_QUEUE: usize = 16;
+
+/// Fetches all targets, at most `concurrency` at a time, and gives them back as they finish.
+///
+/// Every target comes back exactly once, with the value that it was given with; a panic within one fetch gives
+/// class `internal`. Dropping the receiver ends the run: no further fetch is started, and those under way end.
+/// The iterator is read on a thread of its own, a few targets ahead.
+///
+/// # Panics
+/// The operating system gives no thread.
+pub fn fetch_all<T: Send + 'static>(
+    fetcher: Arc<Fetcher>,
+    targets: impl Iterator<Item = (T, Target)> + Send + 'static,
+    concurrency: NonZeroUsize,
+) -> Receiver<(T, Fetched)> {
+    let (finished, results) = sync_channel(FINISHED_QUEUE);
+    let (wanted, queue) = mpsc::channel(TARGET_QUEUE);
+    thread::spawn(move || {
+        for target in targets {
+            if wanted.blocking_send(target).is_err() {
+                return;
+            }
+        }
+    });
+    thread::spawn(move || {
+        match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("fetch").build() {
+            Ok(runtime) => {
+                runtime.block_on(run(&fetcher, queue, concurrency.get(), &finished));
+                runtime.shutdown_background();
+            }
+            Err(_) => refuse_all(queue, &finished),
+        }
+    });
+    results
+}
+
+/// Sending may wait for the caller. That holds up this thread only: the tasks run on the runtime's own.
+async fn run<T: Send + 'static>(
+    fetcher: &Arc<Fetcher>,
+    mut queue: mpsc::Receiver<(T, Target)>,
+    concurrency: usize,
+    finished: &SyncSender<(T, Fetched)>,
+) {
+    let mut under_way = JoinSet::new();
+    let mut queue_ended = false;
+    while !(queue_ended && under_way.is_empty()) {
+        tokio::select! {
+            biased;
+            Some(done) = under_way.join_next() => {
+                let result = done.expect("a fetch catches its panics, and none is aborted while this runs");
+                if finished.send(result).is_err() {
+                    return;
+                }
+            }
+            next = queue.recv(), if !queue_ended && under_way.len() < concurrency => match next {
+                Some((tag, target)) => {
+                    let fetcher = Arc::clone(fetcher);
+                    under_way.spawn(async move {
+                        let fetched = fetcher.fetch(&target).await;
+                        (tag, fetched)
+                    });
+                }
+                None => queue_ended = true,
+            },
+        }
+    }
+}
+
+/// Without a runtime nothing can be asked, but nothing is lost either.
+fn refuse_all<T>(mut queue: mpsc::Receiver<(T, Target)>, finished: &SyncSender<(T, Fetched)>) {
+    while let Some((tag, _)) = queue.blocking_recv() {
+        if finished.send((tag, Fetched::of_class(FetchClass::Internal))).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The address guard: which addresses, ports and names this program does not connect to (fetch policy §6).
+//!
+//! It judges what is about to be connected to, whatever spelling or name led there. IPv6 addresses that carry an
+//! IPv4 address are judged by that one.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+/// IPv4 ranges that are not public.
+const BLOCKED_V4: [Ipv4Net; 16] = [
+    v4([0, 0, 0, 0], 8),
+    v4([10, 0, 0, 0], 8),
+    v4([100, 64, 0, 0], 10),
+    v4([127, 0, 0, 0], 8),
+    v4([168, 63, 129, 16], 32),
+    v4([169, 254, 0, 0], 16),
+    v4([172, 16, 0, 0], 12),
+    v4([192, 0, 0, 0], 24),
+    v4([192, 0, 2, 0], 24),
+    v4([192, 88, 99, 0], 24),
+    v4([192, 168, 0, 0], 16),
+    v4([198, 18, 0, 0], 15),
+    v4([198, 51, 100, 0], 24),
+    v4([203, 0, 113, 0], 24),
+    v4([224, 0, 0, 0], 4),
+    v4([240, 0, 0, 0], 4),
+];
+
+/// IPv6 ranges that are not public, those that carry an IPv4 address aside.
+const BLOCKED_V6: [Ipv6Net; 12] = [
+    v6([0, 0, 0, 0, 0, 0, 0, 0], 128),
+    v6([0, 0, 0, 0, 0, 0, 0, 1], 128),
+    v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48),
+    v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64),
+    v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32),
+    v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),
+    v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
+    v6([0x5f00, 0, 0, 0, 0, 0, 0, 0], 16),
+    v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7),
+    v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10),
+    v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10),
+    v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8),
+];
+
+/// Ports of services that are not HTTP and that a request could upset, in ascending order.
+const SERVICE_PORTS: [u16; 83] = [
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
+    532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
+    5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+];
+
+const fn v4(octets: [u8; 4], prefix: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(octets[0], octets[1], octets[2], octets[3]), prefix)
+}
+
+const fn v6(s: [u16; 8], prefix: u8) -> Ipv6Net {
+    Ipv6Net::new_assert(Ipv6Addr::new(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]), prefix)
+}
+
+/// The guard with the ranges that the settings open.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guard {
+    allowed: Vec<IpNet>,
+}
+
+impl Guard {
+    pub(super) fn new(allowed: Vec<IpNet>) -> Self {
+        Self { allowed }
+    }
+
+    /// Whether a connection to the address may be opened.
+    pub(super) fn lets_pass(&self, address: IpAddr) -> bool {
+        // An IPv4-mapped address is the IPv4 address to the operating system, so an opened range opens both.
+        let address = address.to_canonical();
+        self.allowed.iter().any(|range| range.contains(&address)) || is_public(address)
+    }
+}
+
+/// Whether HTTP may be sent to the port.
+pub(super) fn is_web_port(port: u16) -> bool {
+    SERVICE_PORTS.binary_search(&port).is_err()
+}
+
+/// Whether the name means this machine by its form alone (RFC 6761 §6.3).
+pub(super) fn is_local_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let last = name.rsplit('.').next().unwrap_or(name);
+    last.eq_ignore_ascii_case("localhost")
+}
+
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => {
+            !BLOCKED_V6.iter().any(|range| range.contains(&address)) && carried_v4(address).is_none_or(is_public_v4)
+        }
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    !BLOCKED_V4.iter().any(|range| range.contains(&address))
+}
+
+/// The IPv4 address within an IPv6 one: mapped and compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4
+/// (RFC 3056 §2), ISATAP (RFC 5214 §6.1).
+fn carried_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let low = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, a, b]
+        | [0x64, 0xff9b, 0, 0, 0, 0, a, b]
+        | [0x2002, a, b, ..]
+        | [_, _, _, _, 0 | 0x200, 0x5efe, a, b] => low(a, b),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Origin;
+
+    /// Spelling of a host as a URL may hold it, and whether it passes.
+    const VERDICTS: [(&str, bool); 92] = [
+        // Public addresses, at the edges of blocked ranges too.
+        ("1.1.1.1", true),
+        ("8.8.8.8", true),
+        ("9.255.255.255", true),
+        ("11.0.0.0", true),
+        ("100.63.255.255", true),
+        ("100.128.0.0", true),
+        ("126.255.255.255", true),
+        ("128.0.0.0", true),
+        ("168.63.129.15", true),
+        ("168.63.129.17", true),
+        ("169.253.255.255", true),
+        ("172.15.255.255", true),
+        ("172.32.0.0", true),
+        ("192.0.1.0", true),
+        ("192.88.98.255", true),
+        ("192.167.255.255", true),
+        ("198.17.255.255", true),
+        ("198.20.0.0", true),
+        ("203.0.112.255", true),
+        ("223.255.255.255", true),
+        ("[2606:4700::1111]", true),
+        ("[2001:4860:4860::8888]", true),
+        ("[2001:1::1]", true),
+        ("[::ffff:8.8.8.8]", true),
+        ("[64:ff9b::808:808]", true),
+        ("[2002:808:808::1]", true),
+        ("[2606:4700::200:5efe:808:808]", true),
+        // Every blocked IPv4 range.
+        ("0.0.0.0", false),
+        ("0.255.255.255", false),
+        ("10.0.0.1", false),
+        ("10.255.255.255", false),
+        ("100.64.0.0", false),
+        ("100.127.255.255", false),
+        ("127.0.0.1", false),
+        ("127.255.255.255", false),
+        ("168.63.129.16", false),
+        ("169.254.169.254", false),
+        ("172.16.0.0", false),
+        ("172.31.255.255", false),
+        ("192.0.0.8", false),
+        ("192.0.2.1", false),
+        ("192.88.99.1", false),
+        ("192.168.1.1", false),
+        ("198.18.0.0", false),
+        ("198.19.255.255", false),
+        ("198.51.100.7", false),
+        ("203.0.113.255", false),
+        ("224.0.0.1", false),
+        ("239.255.255.255", false),
+        ("240.0.0.0", false),
+        ("255.255.255.255", false),
+        // Other spellings of them.
+        ("127.1", false),
+        ("127.0.1", false),
+        ("0", false),
+        ("0x7f.0.0.1", false),
+        ("0x7f000001", false),
+        ("2130706433", false),
+        ("2852039166", false),
+        ("0177.0.0.1", false),
+        ("017700000001", false),
+        ("0300.0250.1.1", false),
+        ("0xA9FEA9FE", false),
+        ("127.0.0.1.", false),
+        ("%31%32%37.0.0.1", false),
+        ("\u{ff11}\u{ff12}\u{ff17}.0.0.1", false),
+        ("127\u{3002}0\u{3002}0\u{3002}1", false),
+        // Every blocked IPv6 range.
+        ("[::]", false),
+        ("[::1]", false),
+        ("[0:0:0:0:0:0:0:1]", false),
+        ("[64:ff9b:1::1]", false),
+        ("[100::1]", false),
+        ("[2001::1]", false),
+        ("[2001:0:808:808::1]", false),
+        ("[2001:db8::1]", false),
+        ("[3fff::1]", false),
+        ("[3fff:fff::1]", false),
+        ("[5f00::1]", false),
+        ("[fc00::1]", false),
+        ("[fd12:3456::1]", false),
+        ("[fe80::1]", false),
+        ("[febf::1]", false),
+        ("[fec0::1]", false),
+        ("[ff02::1]", false),
+        // IPv4 addresses within IPv6 ones.
+        ("[::ffff:7f00:1]", false),
+        ("[::FFFF:127.0.0.1]", false),
+        ("[::ffff:169.254.169.254]", false),
+        ("[::127.0.0.1]", false),
+        ("[::a00:1]", false),
+        ("[64:ff9b::10.0.0.1]", false),
+        ("[2002:7f00:1::]", false),
+        ("[fe80::5efe:8.8.8.8]", false),
+        ("[2606:4700::5efe:192.168.0.1]", false),
+    ];
+
+    fn address(spelling: &str) -> IpAddr {
+        let origin = Origin::of_url(format!("http://{spelling}/").as_bytes()).expect(spelling);
+        origin.host().trim_matches(['[', ']']).parse().expect("an address")
+    }
+
+    #[test]
+    fn every_spelling_is_judged_by_its_address() {
+        for (spelling, passes) in VERDICTS {
+            assert_eq!(Guard::default().lets_pass(address(spelling)), passes, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn allowed_ranges_open_what_they_hold_and_no_more() {
+        let guard = Guard::new(vec!["127.0.0.1/32".parse().expect("a range"), "fd00::/16".parse().expect("a range")]);
+        for (spelling, passes) in [
+            ("127.0.0.1", true),
+            ("127.1", true),
+            ("[::ffff:127.0.0.1]", true),
+            ("[fd00::5]", true),
+            ("127.0.0.2", false),
+            ("[::ffff:127.0.0.2]", false),
+            ("[::127.0.0.1]", false),
+            ("[64:ff9b::127.0.0.1]", false),
+            ("[::1]", false),
+            ("[fd01::5]", false),
+        ] {
+            assert_eq!(guard.lets_pass(address(spelling)), passes, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn service_ports_are_refused() {
+        assert!(SERVICE_PORTS.is_sorted(), "the search needs order");
+        for port in [22, 25, 110, 6667, 10080, 0] {
+            assert!(!is_web_port(port), "{port}");
+        }
+        for port in [80, 81, 443, 3000, 8000, 8080, 8443, 65535] {
+            assert!(is_web_port(port), "{port}");
+        }
+    }
+
+    #[test]
+    fn names_of_this_machine() {
+        for name in ["localhost", "localhost.", "a.localhost", "A.LocalHost."] {
+            assert!(is_local_name(name), "{name}");
+        }
+        for name in ["localhost.test", "notlocalhost", "local.host"] {
+            assert!(!is_local_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! From an answer's head to the facts that the table keeps.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hyper::Version;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, RETRY_AFTER, SERVER,
+};
+
+use crate::tables::fetches::{Headers, Timestamp};
+
+/// The header fields that the table keeps.
+pub(super) fn headers(map: &HeaderMap) -> Headers {
+    let first = |name: HeaderName| map.get(name).map(|value| text(value.as_bytes()));
+    let all = |name: HeaderName| list(map, &name).map(|octets| text(&octets));
+    Headers {
+        content_type: first(CONTENT_TYPE),
+        content_encoding: all(CONTENT_ENCODING),
+        etag: first(ETAG),
+        last_modified: first(LAST_MODIFIED),
+        cache_control: all(CACHE_CONTROL),
+        server: first(SERVER),
+    }
+}
+
+/// The value of a list field, its lines joined (RFC 9110 §5.3).
+pub(super) fn list(map: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = map.get_all(name).iter().map(hyper::header::HeaderValue::as_bytes).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
+}
+
+/// Octets as text; those that are no UTF-8 as `\xNN`.
+pub(super) fn text(octets: &[u8]) -> String {
+    let mut text = String::with_capacity(octets.len());
+    for chunk in octets.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for octet in chunk.invalid() {
+            text.push_str(&format!("\\x{octet:02X}"));
+        }
+    }
+    text
+}
+
+/// Seconds that `Retry-After` asks for (RFC 9110 §10.2.3); a time that is over asks for none.
+pub(super) fn retry_after_s(map: &HeaderMap, now: SystemTime) -> Option<i64> {
+    let value = map.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit()) {
+        return Some(value.parse().unwrap_or(i64::MAX));
+    }
+    let time = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
+    Some((time.as_second() - micros(now) / 1_000_000).max(0))
+}
+
+/// The version as a status line writes it.
+pub(super) fn version(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        _ => "HTTP/1.1",
+    }
+}
+
+/// Microseconds since 1970.
+pub(super) fn micros(time: SystemTime) -> Timestamp {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::try_from(since.as_micros()).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn retry_after_in_seconds_or_as_a_date() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_609_459_200);
+        for (value, expected) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("99999999999999999999", Some(i64::MAX)),
+            ("Fri, 01 Jan 2021 00:02:00 GMT", Some(120)),
+            ("Fri, 01 Jan 1999 00:00:00 GMT", Some(0)),
+            ("-5", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            let map = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_str(value).expect("ASCII"))]);
+            assert_eq!(retry_after_s(&map, now), expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn header_octets_become_text() {
+        let mut map = HeaderMap::new();
+        map.append(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        map.append(CONTENT_ENCODING, HeaderValue::from_static("br"));
+        map.append(SERVER, HeaderValue::from_bytes(b"caf\xC3\xA9 \xFF").expect("allowed octets"));
+        let headers = headers(&map);
+        assert_eq!(headers.content_encoding.as_deref(), Some("gzip, br"));
+        assert_eq!(headers.server.as_deref(), Some("caf\u{e9} \\xFF"));
+        assert_eq!(headers.etag, None);
+    }
+}
