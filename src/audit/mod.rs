@@ -8,6 +8,7 @@
 //! | [`library`] | the compiled bodies, each once |
 //! | [`origins`] | what is known of each origin, in a few octets |
 //! | [`evaluate`] | a batch of URLs to a batch of decisions |
+//! | [`explain`] | one file and a few URLs, one by one |
 //! | [`pipeline`] | work spread over threads, results in order |
 //! | [`run`] | a source to all tables |
 //! | [`output`] | the files of a run |
@@ -20,6 +21,7 @@ pub mod collect;
 pub mod compile;
 pub mod evaluate;
 pub mod event;
+pub mod explain;
 pub mod library;
 pub mod origins;
 pub mod output;

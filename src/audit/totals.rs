@@ -141,6 +141,12 @@ impl Totals {
         self.lines.rows - self.class(FetchClass::InvalidTarget)
     }
 
+    /// Origins that gave a clear answer: rules, or that there are none.
+    #[must_use]
+    pub fn determinable(&self) -> u64 {
+        FetchClass::ALL.iter().filter(|class| class.is_determinable()).map(|class| self.class(*class)).sum()
+    }
+
     /// Checks that nothing was lost and nothing doubled.
     ///
     /// # Errors
