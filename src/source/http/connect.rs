@@ -36,7 +36,7 @@ pub(super) struct Connector {
 
 /// Where names and connections go.
 enum Reach {
-    System(SystemResolver),
+    System(Box<SystemResolver>),
     Embedded(EmbeddedNetwork),
 }
 
@@ -60,7 +60,7 @@ impl Connector {
         }
         let tls = TlsConnector::from(Arc::new(client_config(roots)?));
         let reach = match network {
-            Network::System => Reach::System(SystemResolver::new()?),
+            Network::System => Reach::System(Box::new(SystemResolver::new()?)),
             Network::Embedded(network) => Reach::Embedded(network),
         };
         Ok(Self { guard, reach, tls })
