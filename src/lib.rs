@@ -1,4 +1,5 @@
 //! robots-audit
+pub mod crawlers;
 #[cfg(feature = "cli")]
 pub mod demo;
 pub mod origin;

@@ -181,8 +181,9 @@ impl Response {
         match (self.framing, self.body.octets()) {
             // RFC 9110 §8.6: no length beside these.
             (Framing::Length, _) if matches!(self.status, 100..=199 | 204 | 304) => {}
-            (Framing::Length, Some(octets)) => field(&mut head, "Content-Length", octets.to_string().as_bytes()),
-            (Framing::FalseLength(octets), _) => field(&mut head, "Content-Length", octets.to_string().as_bytes()),
+            (Framing::Length, Some(octets)) | (Framing::FalseLength(octets), _) => {
+                field(&mut head, "Content-Length", octets.to_string().as_bytes());
+            }
             (Framing::Chunked | Framing::ChunkedWithoutEnd, _) => field(&mut head, "Transfer-Encoding", b"chunked"),
             (Framing::Close, _) => field(&mut head, "Connection", b"close"),
             (Framing::Length, None) | (Framing::AsListed, _) => {}

@@ -11,13 +11,17 @@ use ipnet::{IpNet, Ipv4Net};
 
 use super::answer::{Certificate, Door};
 use super::origins::{Lookup, Site};
-use super::web::{Names, Script, ScriptedWeb};
+use super::script::{Names, Script};
+use super::web::ScriptedWeb;
 use crate::origin::{Scheme, Target};
 use crate::robots::access::{FetchClass, Reason};
 use crate::source::http::{EmbeddedNetwork, FetchLimits, NameAnswer};
 
 /// Origins of a web whose size nobody chose.
 pub const ORIGINS: usize = 2000;
+
+/// Origins that there are addresses for.
+const MOST_ORIGINS: usize = 1_000_000;
 
 /// A running web of invented origins. Dropping it ends it.
 #[derive(Debug)]
@@ -39,9 +43,12 @@ impl DemoWeb {
     /// Starts a web of `count` origins on a thread of its own. The same count and seed give the same web.
     ///
     /// # Errors
-    /// Where no port or thread is to be had.
+    /// Where no port or thread is to be had, or `count` is above a million.
     pub fn start(count: usize, seed: u64) -> io::Result<Self> {
-        let count = u32::try_from(count).map_err(|_| io::Error::other("more origins than loopback addresses"))?;
+        let count = u32::try_from(count)
+            .ok()
+            .filter(|_| count <= MOST_ORIGINS)
+            .ok_or_else(|| io::Error::other("an embedded web has at most 1000000 origins"))?;
         let mut script = Script::new(Vec::new());
         script.names = Names { listed: HashMap::new(), otherwise: NameAnswer::NxDomain };
         let mut cards = Vec::new();
@@ -93,8 +100,8 @@ impl DemoWeb {
         FetchLimits {
             connect: Duration::from_millis(2500),
             headers: Duration::from_millis(2500),
-            idle: Duration::from_millis(2000),
-            attempt: Duration::from_millis(5000),
+            idle: Duration::from_secs(2),
+            attempt: Duration::from_secs(5),
             origin: Duration::from_secs(15),
             body_octets: 512_000,
             coded_octets: 512_000,
@@ -130,4 +137,43 @@ fn add(script: &mut Script, site: Site) -> Card {
     }
     script.routes.extend(site.routes);
     Card { line: site.line, expected: site.expected, urls: site.urls }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::script::LOCALHOST;
+
+    #[test]
+    fn every_line_has_an_expected_class() {
+        let web = DemoWeb::start(1000, 5).expect("a web on loopback");
+        let lines: Vec<String> = web.targets().collect();
+        assert_eq!(lines.len(), 1000);
+        assert!(lines.iter().all(|line| web.expected(line).is_some()));
+        let bare = lines.iter().find(|line| !line.contains("://")).expect("most are bare");
+        assert_eq!(web.expected(bare), web.expected(&format!("HTTPS://{bare}:443/x")));
+        assert_eq!(web.expected("https://nowhere.test"), None);
+        assert!(web.urls().count() > 4000);
+    }
+
+    #[test]
+    fn every_name_leads_to_a_listener_of_this_web() {
+        let web = DemoWeb::start(1000, 5).expect("a web on loopback");
+        let network = web.network();
+        for line in web.targets() {
+            let target = Target::parse(line.as_bytes()).expect("an origin");
+            if let NameAnswer::Addresses(addresses) = (network.names)(target.origin.host()) {
+                for address in addresses {
+                    assert!(web.allowed_addresses().iter().any(|range| range.contains(&address)));
+                    assert_eq!((network.ports)(address, target.origin.port()).ip(), LOCALHOST);
+                }
+            }
+        }
+        assert_eq!((network.names)("nowhere.test"), NameAnswer::NxDomain);
+    }
+
+    #[test]
+    fn too_large_a_web_is_refused() {
+        assert!(DemoWeb::start(MOST_ORIGINS + 1, 1).is_err());
+    }
 }

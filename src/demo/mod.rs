@@ -1,7 +1,8 @@
 //! A small embedded web on the loopback interface, for the `demo` command, for tests and for benches.
 //!
-//! [`web`] plays scripted answers, right and wrong ones, octet by octet. What is done with them is up to
-//! `source::http`, which is pointed here by its embedded network instead of a name service.
+//! [`web`] plays scripted [`answer`]s, right and wrong ones, octet by octet; [`demo_web`] is a web of thousands of
+//! invented origins. What is done with them is up to `source::http`, which is pointed here by its embedded network
+//! instead of a name service. Nothing here listens beyond the loopback interface or looks up a name.
 
 pub mod answer;
 mod bodies;
@@ -9,5 +10,6 @@ mod certificates;
 pub mod demo_web;
 mod origins;
 pub mod play;
+pub mod script;
 mod seeded;
 pub mod web;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,11 +24,10 @@ use tokio_rustls::server::TlsStream;
 use super::answer::{Answer, Body, Certificate, Door, End, Response, Route};
 use super::certificates::{Authority, server_config};
 use super::play::{Request, play, read_request, see_off, stay};
+use super::script::{LOCALHOST, Names, Script};
 use crate::origin::Scheme;
-use crate::source::http::{EmbeddedNetwork, NameAnswer};
+use crate::source::http::EmbeddedNetwork;
 
-/// The address that the web listens on.
-pub const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Connections served at a time; more wait to be accepted.
 const CONNECTIONS: usize = 2048;
 /// Connections that the system may hold for us.
@@ -41,84 +40,6 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const BEFORE_RESET: Duration = Duration::from_millis(50);
 /// Requests kept in the log; later ones are only counted.
 const LOG_REQUESTS: usize = 4096;
-
-/// What the web is to play.
-#[derive(Debug, Clone)]
-pub struct Script {
-    /// Answers; of those that fit a request the narrowest is played, the first where several are equally narrow.
-    pub routes: Vec<Route>,
-    /// Hosts (without port) that do not show a valid certificate.
-    pub certificates: HashMap<String, Certificate>,
-    /// What names lead to.
-    pub names: Names,
-    /// What is behind an address and port. HTTP and TLS are on 80 and 443 of 127.0.0.1, and on the ports that routes
-    /// name, unless something else stands here; everywhere else connections are refused.
-    pub places: HashMap<(IpAddr, u16), Door>,
-    /// Further loopback addresses with an HTTP listener on port 80, to see whether anybody connects.
-    pub watched: Vec<IpAddr>,
-}
-
-impl Script {
-    /// A script in which every name leads to 127.0.0.1.
-    #[must_use]
-    pub fn new(routes: Vec<Route>) -> Self {
-        Self {
-            routes,
-            certificates: HashMap::new(),
-            names: Names::default(),
-            places: HashMap::new(),
-            watched: Vec::new(),
-        }
-    }
-
-    /// Every place, the usual ones with it.
-    fn all_places(&self) -> HashMap<(IpAddr, u16), Door> {
-        let named = self.routes.iter().filter_map(|route| {
-            let (_, port) = route.host.rsplit_once(':')?;
-            Some((port.parse().ok()?, door_of(route.scheme)))
-        });
-        let mut places: HashMap<_, _> = [Scheme::Http, Scheme::Https]
-            .into_iter()
-            .map(|scheme| (scheme.default_port(), door_of(scheme)))
-            .chain(named)
-            .map(|(port, door)| ((LOCALHOST, port), door))
-            .collect();
-        places.extend(&self.places);
-        places
-    }
-}
-
-const fn door_of(scheme: Scheme) -> Door {
-    match scheme {
-        Scheme::Http => Door::Http,
-        Scheme::Https => Door::Tls,
-    }
-}
-
-/// What names lead to.
-#[derive(Debug, Clone)]
-pub struct Names {
-    /// Answers by name, one a look-up; the last one stays.
-    pub listed: HashMap<String, Vec<NameAnswer>>,
-    /// The answer for every other name.
-    pub otherwise: NameAnswer,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Self { listed: HashMap::new(), otherwise: NameAnswer::Addresses(vec![LOCALHOST]) }
-    }
-}
-
-impl Names {
-    /// The answer to the `nth` look-up of a name (from 0).
-    fn answer(&self, name: &str, nth: usize) -> NameAnswer {
-        match self.listed.get(name) {
-            Some(answers) => answers.get(nth).or(answers.last()).cloned().unwrap_or(NameAnswer::NoData),
-            None => self.otherwise.clone(),
-        }
-    }
-}
 
 /// A running web. Dropping it ends every connection and frees its ports.
 #[derive(Debug)]
@@ -467,4 +388,109 @@ async fn part<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) {
 async fn reset(stream: &TcpStream) {
     sleep(BEFORE_RESET).await;
     let _ = stream.set_zero_linger();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use super::*;
+    use crate::source::http::NameAnswer;
+
+    const WAIT: Duration = Duration::from_secs(10);
+
+    fn octets_from(socket: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(socket).expect("a listener");
+        stream.set_read_timeout(Some(WAIT)).expect("a timeout");
+        stream.write_all(request.as_bytes()).expect("a connection");
+        let mut octets = Vec::new();
+        let _ = stream.read_to_end(&mut octets);
+        String::from_utf8_lossy(&octets).into_owned()
+    }
+
+    fn status(web: &ScriptedWeb, request: &str) -> String {
+        let answer = octets_from(web.doors[&Door::Http], &format!("{request}\r\n\r\n"));
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn the_narrowest_route_answers() {
+        let route = |code: u16| Route::robots(Scheme::Http, "a.test", Response::status(code));
+        let web = ScriptedWeb::start(vec![
+            route(200),
+            route(999),
+            Route { nth: Some(2), ..route(503) },
+            Route { method: Some("HEAD".into()), ..route(405) },
+            Route { match_headers: vec![("user-agent".into(), "bad".into())], ..route(403) },
+        ])
+        .expect("a web on loopback");
+        let get = "GET /robots.txt HTTP/1.1\r\nHost: a.test";
+        assert_eq!(status(&web, get), "200");
+        assert_eq!(status(&web, get), "503");
+        assert_eq!(status(&web, &format!("{get}\r\nUser-Agent: a bad one")), "403");
+        assert_eq!(status(&web, "HEAD /robots.txt HTTP/1.1\r\nHost: A.test"), "405");
+        assert_eq!(status(&web, "GET / HTTP/1.1\r\nHost: a.test"), "404");
+        assert_eq!(status(&web, "GET / HTTP/1.1\r\nHost: b.test"), "421");
+        assert_eq!(status(&web, "no http at all"), "400");
+        assert_eq!((web.requests(), web.log().len(), web.connections()), (6, 6, 7));
+    }
+
+    #[test]
+    fn doors_behave_as_they_are_called() {
+        let mut script = Script::new(Vec::new());
+        let doors = [(1, Door::Refused), (2, Door::AcceptClose), (3, Door::Silent), (4, Door::Blackhole)];
+        script.places = doors.into_iter().map(|(port, door)| ((LOCALHOST, port), door)).collect();
+        let web = ScriptedWeb::of_script(script).expect("a web on loopback");
+        let network = web.network();
+        let socket = |port| (network.ports)(LOCALHOST, port);
+        let refused = TcpStream::connect(socket(1)).expect_err("nothing listens");
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        assert_eq!(octets_from(socket(2), ""), "");
+        let mut silent = TcpStream::connect(socket(3)).expect("a listener");
+        silent.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout");
+        let nothing = silent.read(&mut [0]).expect_err("nothing is said");
+        assert!(matches!(nothing.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut));
+        // Elsewhere a full queue may refuse.
+        if cfg!(target_os = "linux") {
+            let hole = TcpStream::connect_timeout(&socket(4), Duration::from_millis(200)).expect_err("no answer");
+            assert_eq!(hole.kind(), io::ErrorKind::TimedOut);
+        }
+        assert_eq!(socket(9), socket(1), "where the script holds nothing, nothing listens");
+    }
+
+    #[test]
+    fn names_lead_where_the_script_says() {
+        let mut script = Script::new(Vec::new());
+        script.names.listed.insert("a.test".into(), vec![NameAnswer::Failure, NameAnswer::NxDomain]);
+        let network = ScriptedWeb::of_script(script).expect("a web on loopback").network();
+        let answers: Vec<NameAnswer> =
+            ["a.test", "b.test", "a.test", "a.test"].map(|name| (network.names)(name)).into();
+        let localhost = NameAnswer::Addresses(vec![LOCALHOST]);
+        assert_eq!(answers, [NameAnswer::Failure, localhost, NameAnswer::NxDomain, NameAnswer::NxDomain]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn connections_to_watched_addresses_are_seen() {
+        let address: IpAddr = [127, 0, 0, 2].into();
+        let mut script = Script::new(Vec::new());
+        script.watched = vec![address];
+        let web = ScriptedWeb::of_script(script).expect("a web on loopback");
+        assert_eq!(web.connections_to(address), 0);
+        let socket = (web.network().ports)(address, 80);
+        assert!(octets_from(socket, "GET / HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n").starts_with("HTTP/1.1 421"));
+        assert_eq!((web.connections_to(address), web.connections()), (1, 0));
+    }
+
+    #[test]
+    fn dropping_ends_the_web() {
+        let web = ScriptedWeb::start(Vec::new()).expect("a web on loopback");
+        let socket = web.doors[&Door::Http];
+        let mut open = TcpStream::connect(socket).expect("a listener");
+        drop(web);
+        open.set_read_timeout(Some(WAIT)).expect("a timeout");
+        // The end of the stream or a reset: both are an end.
+        assert!(matches!(open.read(&mut [0]), Ok(0) | Err(_)));
+    }
 }

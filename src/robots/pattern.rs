@@ -50,6 +50,12 @@ impl Pattern {
         Self { shape, octets }
     }
 
+    /// Octets of a value in its normal form, without compiling it.
+    #[must_use]
+    pub fn octets_of(value: &[u8]) -> u32 {
+        normalised_octets(value)
+    }
+
     /// Octets of the normalised value, `*` and `$` included: what makes one rule more specific than another (§2.2.2).
     #[must_use]
     pub const fn octets(&self) -> u32 {

@@ -2,3 +2,4 @@
 
 #[cfg(feature = "http")]
 pub mod http;
+pub mod input;

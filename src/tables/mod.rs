@@ -1,2 +1,67 @@
-//! x
+//! The tables: Arrow schemas and column builders, one file a table, and the Parquet files they go to.
+//!
+//! Builders are filled by `source` and `audit`; nothing here reads a list, evaluates a rule or knows a run.
+
+pub mod bodies;
+pub mod column;
+pub mod crawler_access;
+pub mod crawlers;
+pub mod decisions;
 pub mod fetches;
+pub mod findings;
+pub mod rules;
+pub mod sink;
+pub mod text;
+pub mod training;
+pub mod training_verdicts;
+pub mod views;
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+
+use crate::robots::access::names;
+
+/// Version of the tables' format: moves when a column does.
+pub const FORMAT_VERSION: &str = "1";
+
+names! {
+    /// The tables of an output folder.
+    pub enum Table {
+        /// One row per input origin.
+        Fetches => "fetches",
+        /// One row per distinct body.
+        Bodies => "bodies",
+        /// One row per URL and crawler.
+        Decisions => "decisions",
+        /// One row per origin and crawler.
+        CrawlerAccess => "crawler_access",
+        /// One row per origin.
+        Training => "training",
+        /// One row per URL.
+        TrainingVerdicts => "training_verdicts",
+        /// One row per rule of a distinct body.
+        Rules => "rules",
+        /// One row per finding of a distinct body.
+        Findings => "findings",
+        /// The registry as used.
+        Crawlers => "crawlers",
+    }
+}
+
+/// Columns whose values come in runs. They are written from dictionaries, since that is cheap, but they are plain text
+/// to readers: only closed sets are dictionaries there.
+const RUN_COLUMNS: [&str; 3] = ["url", "origin", "matched_rule"];
+
+/// The schema that readers see.
+#[must_use]
+pub fn stored_schema(schema: &SchemaRef) -> Schema {
+    let plain = |field: &Arc<Field>| {
+        if RUN_COLUMNS.contains(&field.name().as_str()) && matches!(field.data_type(), DataType::Dictionary(..)) {
+            Arc::new(Field::new(field.name(), DataType::Utf8, field.is_nullable()))
+        } else {
+            Arc::clone(field)
+        }
+    };
+    Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>())
+}

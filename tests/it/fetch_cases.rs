@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use robots_audit::demo::answer::{Answer, Body, Certificate, Door, End, Framing, Pace, Response, Route};
-use robots_audit::demo::web::{LOCALHOST, Script, ScriptedWeb};
+use robots_audit::demo::script::{LOCALHOST, Script};
+use robots_audit::demo::web::ScriptedWeb;
 use robots_audit::origin::{Scheme, Target};
 use robots_audit::robots::access::{FetchClass, Flag, Outcome, Policy, Reason};
 use robots_audit::robots::decision;
@@ -231,7 +232,7 @@ impl Run<'_> {
                 &seen,
             );
             if let (Some(hit), Some(line)) = (seen.hit, expect["line"].as_u64()) {
-                self.hold("line", u64::from(hit.line.get()) == line, &seen);
+                self.hold("line", u64::from(u32::from(hit.line)) == line, &seen);
             }
             let wants_line = expect["line"].is_u64() && policy.outcome(fetched.observation.class) == Outcome::Rules;
             self.hold("line", !wants_line || seen.hit.is_some(), &seen);

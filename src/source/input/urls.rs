@@ -1,0 +1,263 @@
+//! Lists of URLs: text, CSV, NDJSON or Parquet, handed on in batches and kept exactly as given.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::delimited::Wanted;
+use super::open::{Opened, STDIN, can_be_read_again, open, place};
+use super::rows::{Row, RowReader};
+use super::{InputError, json_array_fault, looks_like_json};
+
+/// URLs of a full batch.
+pub const URL_BATCH_ROWS: usize = 8192;
+
+/// Octets at which a batch is full however few URLs it holds; the last one may reach beyond.
+pub const URL_BATCH_OCTETS: usize = 4 * 1024 * 1024;
+
+/// The column that is read where none is named.
+const DEFAULT_COLUMN: &str = "url";
+
+/// Endings of names of delimited text.
+const DELIMITED_ENDINGS: [&str; 2] = [".csv", ".tsv"];
+
+/// URLs of one list in their order, in one piece of memory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UrlBatch {
+    octets: Vec<u8>,
+    /// Where each URL ends in `octets`; that fits, since [`URL_BATCH_OCTETS`] bounds them.
+    ends: Vec<u32>,
+    /// 1-based line, or row of a Parquet file, of the first URL.
+    pub first_line: i64,
+}
+
+impl UrlBatch {
+    /// How many URLs there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// One URL.
+    ///
+    /// # Panics
+    /// Where there is no URL of that number.
+    #[must_use]
+    pub fn get(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.octets[start as usize..self.ends[index] as usize]
+    }
+
+    /// The URLs in order.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() >= URL_BATCH_ROWS || self.octets.len() >= URL_BATCH_OCTETS
+    }
+
+    /// Ends the URL whose octets were appended.
+    fn close_url(&mut self) {
+        self.ends.push(u32::try_from(self.octets.len()).expect("a batch is full long before 4 GiB"));
+    }
+}
+
+/// What became of the lines read so far: `lines = urls + blank_or_comment + nulls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UrlCounts {
+    /// Lines and rows; headers do not count.
+    pub lines: u64,
+    /// URLs handed on.
+    pub urls: u64,
+    /// Blank lines and comments.
+    pub blank_or_comment: u64,
+    /// Rows without a value in the column.
+    pub nulls: u64,
+    /// URLs, of those handed on, of which only the first [`super::CELL_OCTETS`] were kept.
+    pub cut: u64,
+}
+
+/// The URL lists of a run, one after the other. A batch never holds URLs of two lists.
+pub struct UrlInputs {
+    pending: VecDeque<Pending>,
+    current: Option<RowReader>,
+    column: Option<String>,
+    counts: UrlCounts,
+}
+
+enum Pending {
+    /// A file, to be opened again when its turn comes: handles are few.
+    File(String),
+    /// Standard input or a pipe.
+    Held(Box<RowReader>),
+}
+
+impl UrlInputs {
+    /// Opens and recognises every list; `-` is standard input. `column` names the column of CSV, NDJSON and Parquet,
+    /// with dots for structs; `url` where it is not given.
+    ///
+    /// # Errors
+    /// A file that does not exist or cannot be read, a directory, a column that is missing or holds no text.
+    pub fn open(paths: &[String], column: Option<&str>) -> Result<Self, InputError> {
+        if paths.iter().filter(|path| *path == STDIN).count() > 1 {
+            return Err(InputError::StdinTwice);
+        }
+        let mut pending = VecDeque::with_capacity(paths.len());
+        for path in paths {
+            let rows = open_list(path, column)?;
+            pending.push_back(if can_be_read_again(path) {
+                Pending::File(path.clone())
+            } else {
+                Pending::Held(Box::new(rows))
+            });
+        }
+        Ok(Self { pending, current: None, column: column.map(str::to_owned), counts: UrlCounts::default() })
+    }
+
+    /// What became of the lines read so far.
+    #[must_use]
+    pub fn counts(&self) -> UrlCounts {
+        self.counts
+    }
+
+    /// Copies standard input to a new file in `dir`, so that it can be read twice.
+    ///
+    /// # Errors
+    /// Reading or writing fails.
+    pub fn spool_stdin(dir: &Path) -> io::Result<PathBuf> {
+        spool(&mut io::stdin().lock(), dir.join("urls-stdin.spool"))
+    }
+
+    /// Copies every list that can be read only once (standard input, pipes) to a new file in `dir`; the lists to read
+    /// instead, in the same order. Removing the copies is left to the caller.
+    ///
+    /// # Errors
+    /// A list cannot be opened or copied.
+    pub fn spool_pipes(paths: &[String], dir: &Path) -> Result<Vec<String>, InputError> {
+        let mut lists = Vec::with_capacity(paths.len());
+        for (index, path) in paths.iter().enumerate() {
+            let failed = |source| InputError::Open { place: place(path).to_owned(), source };
+            let copy = if path == STDIN {
+                Self::spool_stdin(dir).map_err(failed)?
+            } else if !Path::new(path).exists() || Path::new(path).is_dir() || can_be_read_again(path) {
+                lists.push(path.clone());
+                continue;
+            } else {
+                let mut pipe = File::open(path).map_err(failed)?;
+                spool(&mut pipe, dir.join(format!("urls-{index}.spool"))).map_err(failed)?
+            };
+            lists.push(copy.to_string_lossy().into_owned());
+        }
+        Ok(lists)
+    }
+
+    fn step(&mut self) -> Result<Option<UrlBatch>, InputError> {
+        loop {
+            if let Some(rows) = &mut self.current {
+                let batch = read_batch(rows, &mut self.counts)?;
+                if !batch.is_empty() {
+                    return Ok(Some(batch));
+                }
+                self.current = None;
+            }
+            match self.pending.pop_front() {
+                None => return Ok(None),
+                Some(Pending::File(path)) => self.current = Some(open_list(&path, self.column.as_deref())?),
+                Some(Pending::Held(rows)) => self.current = Some(*rows),
+            }
+        }
+    }
+}
+
+impl Iterator for UrlInputs {
+    type Item = Result<UrlBatch, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.step().transpose();
+        if let Some(Err(_)) = batch {
+            self.pending.clear();
+            self.current = None;
+        }
+        batch
+    }
+}
+
+fn spool(source: &mut impl io::Read, path: PathBuf) -> io::Result<PathBuf> {
+    io::copy(source, &mut File::create(&path)?)?;
+    Ok(path)
+}
+
+/// The next URLs of a list; none at its end.
+fn read_batch(rows: &mut RowReader, counts: &mut UrlCounts) -> Result<UrlBatch, InputError> {
+    let mut batch = UrlBatch::default();
+    while !batch.is_full() {
+        let start = batch.octets.len();
+        let Some(row) = rows.append_next(&mut batch.octets)? else { break };
+        counts.lines += 1;
+        match row {
+            Row::Value | Row::Cut => {
+                if rows.is_text() {
+                    trim(&mut batch.octets, start);
+                }
+                if batch.is_empty() {
+                    batch.first_line = rows.line();
+                }
+                batch.close_url();
+                counts.urls += 1;
+                counts.cut += u64::from(row == Row::Cut);
+            }
+            Row::Null => counts.nulls += 1,
+            Row::Blank => counts.blank_or_comment += 1,
+            Row::Broken(fault) => {
+                return Err(InputError::Row { place: rows.place().to_owned(), line: rows.line(), fault });
+            }
+        }
+    }
+    Ok(batch)
+}
+
+/// Takes the blanks around the octets from `start` on away.
+fn trim(octets: &mut Vec<u8>, start: usize) {
+    octets.truncate(start + octets[start..].trim_ascii_end().len());
+    let blanks = octets.len() - start - octets[start..].trim_ascii_start().len();
+    octets.drain(start..start + blanks);
+}
+
+fn open_list(path: &str, column: Option<&str>) -> Result<RowReader, InputError> {
+    let name = place(path);
+    match open(path)? {
+        Opened::Parquet(file) => RowReader::parquet(name, file, column.unwrap_or(DEFAULT_COLUMN)),
+        Opened::Text { head, stream } => {
+            if let Some(fault) = json_array_fault(&head) {
+                return Err(InputError::Format { place: name.to_owned(), fault });
+            }
+            if looks_like_json(&head) {
+                return RowReader::ndjson(name, stream, &head, column.unwrap_or(DEFAULT_COLUMN));
+            }
+            if column.is_none() && !is_named_delimited(path) {
+                return Ok(RowReader::text(name, stream));
+            }
+            let column = column.unwrap_or(DEFAULT_COLUMN);
+            let choose = |header: &[String]| {
+                header.iter().position(|name| name == column).map(|value| Wanted { value, rank: None })
+            };
+            RowReader::delimited(name, stream, &head, column, choose)
+        }
+    }
+}
+
+/// Whether the name, less the ending of a compression, ends in `.csv` or `.tsv`.
+fn is_named_delimited(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let bare = [".gz", ".zst", ".zip"].iter().find_map(|ending| lower.strip_suffix(ending)).unwrap_or(&lower);
+    DELIMITED_ENDINGS.iter().any(|ending| bare.ends_with(ending))
+}

@@ -1,0 +1,77 @@
+//! Table `findings`: one row per finding of a distinct body.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int32Builder, RecordBatch, StringBuilder};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+
+use super::column::{Words, hex, text, value, words};
+use super::fetches::BodyHash;
+use super::text::of_octets_cut;
+use crate::robots::finding::{Code, Finding, Severity};
+
+/// Octets kept of the text that a finding is about.
+pub const RAW_OCTETS: usize = 256;
+
+/// The columns.
+#[must_use]
+pub fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        text("body_sha256"),
+        value("line", DataType::Int32),
+        words("code"),
+        words("severity"),
+        words("message"),
+        text("raw"),
+    ]))
+}
+
+/// Collects rows into columns.
+#[derive(Debug)]
+pub struct FindingsBuilder {
+    sha256: StringBuilder,
+    line: Int32Builder,
+    code: Words,
+    severity: Words,
+    message: Words,
+    raw: StringBuilder,
+}
+
+impl Default for FindingsBuilder {
+    fn default() -> Self {
+        Self {
+            sha256: StringBuilder::new(),
+            line: Int32Builder::new(),
+            code: Words::of(Code::ALL.iter().map(|code| code.as_str())),
+            severity: Words::of(Severity::ALL.iter().map(|severity| severity.as_str())),
+            message: Words::of(Code::ALL.iter().map(|code| code.message())),
+            raw: StringBuilder::new(),
+        }
+    }
+}
+
+impl FindingsBuilder {
+    /// Adds a finding of a body.
+    pub fn push(&mut self, hash: &BodyHash, finding: &Finding<'_>) {
+        self.sha256.append_value(hex(hash));
+        self.line.append_value(u32::from(finding.line).cast_signed());
+        self.code.push(Some(finding.code as usize));
+        self.severity.push(Some(finding.code.severity() as usize));
+        self.message.push(Some(finding.code as usize));
+        self.raw.append_value(of_octets_cut(finding.raw, RAW_OCTETS));
+    }
+
+    /// The rows.
+    #[must_use]
+    pub fn finish(mut self) -> RecordBatch {
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(self.sha256.finish()),
+            Arc::new(self.line.finish()),
+            self.code.finish(),
+            self.severity.finish(),
+            self.message.finish(),
+            Arc::new(self.raw.finish()),
+        ];
+        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+    }
+}

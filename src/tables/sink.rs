@@ -1,0 +1,237 @@
+//! Parquet files: written under a temporary name, renamed when whole.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter, encode_arrow_schema};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+use thiserror::Error;
+
+use super::{FORMAT_VERSION, Table, stored_schema};
+
+/// Rows of the largest row group: one is the unit that readers skip or take in parallel.
+pub const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Octets after which a row group ends: bodies are few but large.
+pub const ROW_GROUP_OCTETS: usize = 64 << 20;
+
+/// Octets of the largest dictionary page. The format's usual 1 MiB makes a column of long URLs fall back to plain
+/// pages, three times as large.
+pub const DICTIONARY_PAGE_OCTETS: usize = 16 << 20;
+
+/// zstd level: higher ones cost much time for little space here.
+const ZSTD_LEVEL: i32 = 1;
+
+/// False-positive probability of the filter on `origin`.
+const BLOOM_FILTER_FPP: f64 = 0.01;
+
+/// What can go wrong with an output folder.
+#[derive(Debug, Error)]
+pub enum SinkError {
+    /// The folder cannot be made or is none.
+    #[error("cannot use {} as output folder", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file cannot be made.
+    #[error("cannot create {}", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: ParquetError,
+    },
+    /// A whole file cannot be put in its place.
+    #[error("cannot put {} in its place", path.display())]
+    Publish {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+}
+
+/// Facts about a run that stand in the footer of each of its files.
+#[derive(Debug, Clone, Default)]
+pub struct Footer(Vec<(String, String)>);
+
+impl Footer {
+    /// A footer that names the program and the format.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut footer = Self::default();
+        footer.add("version", env!("CARGO_PKG_VERSION"));
+        footer.add("format", FORMAT_VERSION);
+        footer
+    }
+
+    /// Adds a fact under `robots_audit.NAME`.
+    pub fn add(&mut self, name: &str, value: impl Into<String>) {
+        self.0.push((format!("robots_audit.{name}"), value.into()));
+    }
+}
+
+/// Makes the output folder where it does not exist.
+///
+/// # Errors
+/// Where the path is a file, or cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), SinkError> {
+    fs::create_dir_all(path).map_err(|source| SinkError::Folder { path: path.to_owned(), source })
+}
+
+/// A table being written.
+#[derive(Debug)]
+pub struct TableFile {
+    writer: Option<ArrowWriter<BufWriter<File>>>,
+    place: Place,
+    schema: SchemaRef,
+    rows: u64,
+}
+
+/// Where a file is written and where it belongs. The temporary file goes away unless it was published.
+#[derive(Debug)]
+struct Place {
+    temporary: PathBuf,
+    path: PathBuf,
+    is_published: bool,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.is_published {
+            // Best effort: a leftover has a name that no reader opens.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+impl TableFile {
+    /// Creates the file of a table in an output folder, still under a temporary name.
+    ///
+    /// # Errors
+    /// Where the folder or the file cannot be made.
+    pub fn create(folder: &Path, table: Table, schema: SchemaRef) -> Result<Self, SinkError> {
+        let table_folder = folder.join(table.as_str());
+        make_folder(&table_folder)?;
+        let place = Place::of(&table_folder, "part-00000.parquet");
+        let file = place.create()?;
+        let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(BufWriter::new(file), schema.clone(), options)
+            .map_err(|source| place.write_error(source))?;
+        Ok(Self { writer: Some(writer), place, schema, rows: 0 })
+    }
+
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), SinkError> {
+        self.rows += batch.num_rows() as u64;
+        let writer = self.writer.as_mut().expect("open until finished");
+        writer.write(batch).map_err(|source| self.place.write_error(source))
+    }
+
+    /// Rows added so far.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Ends the file. It is whole now, but still has its temporary name.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn finish(mut self, footer: &Footer) -> Result<WholeFile, SinkError> {
+        let mut writer = self.writer.take().expect("open until finished");
+        let schema = encode_arrow_schema(&stored_schema(&self.schema));
+        writer.append_key_value_metadata(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), schema));
+        for (key, value) in &footer.0 {
+            writer.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
+        }
+        let written = writer.finish().map_err(|source| self.place.write_error(source)).and_then(|_| {
+            let file = writer.inner().get_ref();
+            file.sync_all().map_err(|source| self.place.write_error(ParquetError::External(Box::new(source))))
+        });
+        written.map(|()| WholeFile { place: self.place, rows: self.rows })
+    }
+}
+
+/// A finished file that waits for the others of its run.
+#[derive(Debug)]
+pub struct WholeFile {
+    place: Place,
+    rows: u64,
+}
+
+impl WholeFile {
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// Where it cannot be renamed.
+    pub fn publish(mut self) -> Result<u64, SinkError> {
+        let Place { temporary, path, .. } = &self.place;
+        fs::rename(temporary, path).map_err(|source| SinkError::Publish { path: path.clone(), source })?;
+        self.place.is_published = true;
+        Ok(self.rows)
+    }
+}
+
+/// Writes a small text file of the output folder: under a temporary name, renamed when whole.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_text(folder: &Path, name: &str, text: &str) -> Result<(), SinkError> {
+    let mut place = Place::of(folder, name);
+    fs::write(&place.temporary, text).map_err(|source| SinkError::Create { path: place.path.clone(), source })?;
+    fs::rename(&place.temporary, &place.path)
+        .map_err(|source| SinkError::Publish { path: place.path.clone(), source })?;
+    place.is_published = true;
+    Ok(())
+}
+
+impl Place {
+    fn of(folder: &Path, name: &str) -> Self {
+        Self { temporary: folder.join(format!(".{name}.tmp")), path: folder.join(name), is_published: false }
+    }
+
+    fn create(&self) -> Result<File, SinkError> {
+        File::create(&self.temporary).map_err(|source| SinkError::Create { path: self.path.clone(), source })
+    }
+
+    fn write_error(&self, source: ParquetError) -> SinkError {
+        SinkError::Write { path: self.path.clone(), source }
+    }
+}
+
+fn properties() -> WriterProperties {
+    let origin = ColumnPath::from("origin");
+    let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("a level of zstd");
+    WriterProperties::builder()
+        .set_created_by(concat!("robots-audit ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(level))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_max_row_group_bytes(Some(ROW_GROUP_OCTETS))
+        .set_dictionary_page_size_limit(DICTIONARY_PAGE_OCTETS)
+        .set_column_bloom_filter_enabled(origin.clone(), true)
+        .set_column_bloom_filter_fpp(origin, BLOOM_FILTER_FPP)
+        .build()
+}
