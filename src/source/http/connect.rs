@@ -1,6 +1,7 @@
 //! Connections: addresses that the guard let pass, TCP, and TLS where the scheme asks for it.
 //!
-//! A connection goes to the very address that was checked; nothing is looked up twice.
+//! A connection goes to the very address that was checked, or to the listener that stands for it on an embedded
+//! network; nothing is looked up twice.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
