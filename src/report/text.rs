@@ -64,7 +64,7 @@ fn crawlers(plan: &Plan, totals: &Totals) -> String {
         "full",
         "partial",
         "blocked",
-        "blocked",
+        "share",
         "named",
         "unknown"
     );

@@ -2,9 +2,13 @@
 #![expect(clippy::print_stderr, reason = "a skipped test says so, and a wrong verdict is shown")]
 
 #[cfg(feature = "cli")]
+mod cli;
+#[cfg(feature = "cli")]
 mod demo_web;
 #[cfg(feature = "cli")]
 mod fetch_cases;
 mod naive;
+#[cfg(feature = "cli")]
+mod program;
 mod shared;
 mod verdicts;

@@ -1,0 +1,270 @@
+//! Commands and what they leave: tables, words, exit codes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program::{run, table, temporary, write};
+use crate::shared;
+
+#[test]
+fn an_audit_of_a_folder_gives_every_table() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", "User-agent: *\nDisallow: /private\n\nUser-agent: GPTBot\nDisallow: /\n");
+    write(folder.path(), "bodies/b.test.txt", "User-agent: __usage_ai-training\nDisallow: /\nAllow: /open/\n");
+    write(folder.path(), "bodies/c.test.txt", "<html>no robots here</html>");
+    write(folder.path(), "bodies/not a host!.txt", "User-agent: *\n");
+    write(folder.path(), "bodies/readme.md", "");
+    let (stdout, _) = run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "out"], 0);
+    assert!(stdout.contains("Nothing lost: 4 lines = 4 rows + 0 duplicates + 0 blank or comment; 1 other files"));
+    let out = folder.path().join("out");
+    let fetches = table(&out, "fetches", &["origin", "input_line", "fetch_class", "reason"]);
+    let row = |cells: [&str; 4]| cells.map(|cell| (!cell.is_empty()).then(|| cell.to_owned())).to_vec();
+    assert_eq!(
+        fetches,
+        [
+            row(["https://a.test", "1", "ok", ""]),
+            row(["https://b.test", "2", "ok", ""]),
+            row(["https://c.test", "3", "ok_suspect", "html"]),
+            row(["", "4", "invalid_target", "host"]),
+        ]
+    );
+    let access = table(&out, "crawler_access", &["origin", "crawler", "access", "drops_star_rules"]);
+    assert_eq!(access.len(), 3 * 10);
+    assert!(access.contains(&row(["https://a.test", "GPTBot", "blocked", "1"])));
+    assert!(access.contains(&row(["https://a.test", "CCBot", "partial", "0"])));
+    let training = table(&out, "training", &["origin", "root_preference", "scope", "first_line"]);
+    assert_eq!(training[1], row(["https://b.test", "against", "mixed", "1"]));
+    assert_eq!(training[0], row(["https://a.test", "none_expressed", "none_expressed", ""]));
+    assert_eq!(table(&out, "decisions", &["url"]).len(), 3 * 10);
+    assert_eq!(table(&out, "rules", &["body_sha256"]).len(), 4);
+    for name in ["bodies", "training_verdicts", "findings", "crawlers"] {
+        assert!(!table(&out, name, &[]).is_empty(), "{name}");
+    }
+    assert!(out.join("views.sql").is_file() && out.join("run.json").is_file());
+}
+
+#[test]
+fn urls_are_answered_in_their_order_and_crawlers_as_typed() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", "User-agent: *\nDisallow: /x\n");
+    let urls = "\u{feff}https://a.test/x\r\n\n# comment\nhttp://a.test/y#f\nhttps://b.test/robots.txt\nhttps://b.test/\nftp://a.test/\n";
+    write(folder.path(), "urls.txt", urls);
+    let arguments =
+        ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--crawlers", "gptbot,GPTBot,*", "-o", "out"];
+    let (stdout, _) = run(folder.path(), &arguments, 0);
+    let out = folder.path().join("out");
+    let columns = ["url", "origin", "crawler", "decision", "decision_source", "rule_line"];
+    let decisions: Vec<String> = table(&out, "decisions", &columns)
+        .into_iter()
+        .map(|row| row.into_iter().map(|cell| cell.unwrap_or("-".into())).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        decisions,
+        [
+            "https://a.test/x https://a.test gptbot deny rule 2",
+            "https://a.test/x https://a.test * deny rule 2",
+            "http://a.test/y#f http://a.test gptbot allow no_match -",
+            "http://a.test/y#f http://a.test * allow no_match -",
+            "https://b.test/robots.txt https://b.test gptbot allow robots_txt -",
+            "https://b.test/robots.txt https://b.test * allow robots_txt -",
+            "https://b.test/ https://b.test gptbot unresolved not_collected -",
+            "https://b.test/ https://b.test * unresolved not_collected -",
+            "ftp://a.test/ - gptbot unresolved invalid -",
+            "ftp://a.test/ - * unresolved invalid -",
+        ]
+    );
+    let classes = table(&out, "fetches", &["origin", "fetch_class"]);
+    let classes: Vec<_> = classes.iter().map(|row| (row[0].as_deref(), row[1].as_deref())).collect();
+    assert_eq!(
+        classes,
+        [
+            (Some("https://a.test"), Some("ok")),
+            (Some("http://a.test"), Some("ok")),
+            (Some("https://b.test"), Some("not_collected"))
+        ]
+    );
+    assert!(stdout.contains("1 lines = 3 rows + 0 duplicates + 0 blank or comment - 2 added from URLs"), "{stdout}");
+}
+
+#[test]
+fn a_snapshot_gives_the_same_tables_again() {
+    let folder = temporary();
+    sample(folder.path());
+    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "first"], 0);
+    run(folder.path(), &["audit", "--from", "first", "-o", "second"], 0);
+    run(folder.path(), &["audit", "--from", "second", "-o", "second"], 0);
+    for name in robots_audit::tables::Table::ALL {
+        let read = |out: &str| table(&folder.path().join(out), name.as_str(), &[]).len();
+        assert_eq!(read("first"), read("second"), "{name}");
+    }
+    let decisions = |out: &str| fs::read(folder.path().join(out).join("decisions/part-00000.parquet")).expect("a file");
+    let columns = ["url", "crawler", "decision", "matched_rule", "rule_line"];
+    let rows = |out: &str| table(&folder.path().join(out), "decisions", &columns);
+    assert_eq!(rows("first"), rows("second"));
+    assert!(!decisions("first").is_empty());
+}
+
+#[test]
+fn threads_change_no_octet() {
+    let folder = temporary();
+    sample(folder.path());
+    for threads in ["1", "2"] {
+        let out = format!("out-{threads}");
+        let arguments = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--threads", threads, "-o", &out];
+        run(folder.path(), &arguments, 0);
+    }
+    for name in robots_audit::tables::Table::ALL {
+        let part = |out: &str| fs::read(folder.path().join(out).join(name.as_str()).join("part-00000.parquet"));
+        assert_eq!(part("out-1").expect("a file"), part("out-2").expect("a file"), "{name}");
+    }
+}
+
+/// 400 bodies, some alike, and 20,000 URLs.
+fn sample(folder: &Path) {
+    let mut urls = String::new();
+    for site in 0..400 {
+        let body = format!("User-agent: *\nDisallow: /{}\nAllow: /*.png$\n# {}\n", site % 37, site % 200);
+        write(folder, &format!("bodies/s{site}.test.txt"), body);
+        for page in 0..50 {
+            urls += &format!("https://s{}.test/{page}/a.{}\n", (site * 7 + page) % 400, ["png", "html"][page % 2]);
+        }
+    }
+    write(folder, "urls.txt", urls);
+}
+
+#[test]
+fn bad_input_is_one_clear_line() {
+    let folder = temporary();
+    let here = folder.path();
+    write(here, "bodies/a.test.txt", "User-agent: *\n");
+    write(here, "file", "x");
+    write(here, "broken/fetches/part-00000.parquet", "PAR1 no");
+    write(here, "broken/bodies/part-00000.parquet", "PAR1 no");
+    for (arguments, code, words) in [
+        (&["audit", "--from", "dir:none", "-o", "out"][..], 3, "cannot list the folder none"),
+        (&["audit", "--from", "dir:file", "-o", "out"], 3, "cannot list the folder file"),
+        (&["audit", "--from", "none", "-o", "out"], 3, "none is no snapshot: it has no table fetches"),
+        (&["audit", "--from", "broken", "-o", "out"], 3, "cannot read broken/fetches/part-00000.parquet as Parquet"),
+        (&["audit", "--from", "dir:bodies", "-o", "file"], 3, "cannot use file"),
+        (&["audit", "--from", "dir:bodies", "--crawlers", "@none", "-o", "out"], 3, "no set of crawlers is called"),
+        (&["audit", "--from", "dir:bodies", "--policy", "strict", "-o", "out"], 3, "policy \"strict\" is not known"),
+        (&["audit", "--from", "dir:bodies", "--urls", "none.txt", "-o", "out"], 3, "none.txt"),
+        (&["audit", "--from", "dir:bodies", "--urls", "bodies", "-o", "out"], 3, "bodies"),
+        (&["audit", "--from", "dir:bodies", "--registry", "none.csv", "-o", "out"], 3, "cannot read none.csv"),
+        (&["audit", "-c", "none.toml", "--from", "dir:bodies", "-o", "out"], 3, "cannot read none.toml"),
+        (&["audit"], 3, "--from"),
+        (&["scan", "a.test", "-o", "out"], 3, "fetching needs a contact"),
+        (&["scan", "none.txt", "--contact", "mailto:a@b.test", "-o", "out"], 3, "contact"),
+        (&["scan", "none.txt", "--contact", "a@b.test", "-o", "out"], 3, "none.txt"),
+        (&["check", "https://a.test/"], 3, "--live"),
+        (&["check", "none.txt"], 3, "none.txt"),
+        (&["crawlers", "show", "NoSuchBot"], 3, "NoSuchBot"),
+        (&["crawlers", "list", "@none"], 3, "@none"),
+        (&["frobnicate"], 3, "frobnicate"),
+    ] {
+        let (_, stderr) = run(here, arguments, code);
+        assert!(stderr.contains(words), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{arguments:?}: {stderr}");
+    }
+    let left: Vec<_> = fs::read_dir(here.join("out")).into_iter().flatten().flatten().collect();
+    let files = left.iter().flat_map(|entry| fs::read_dir(entry.path()).into_iter().flatten().flatten());
+    assert_eq!(files.count(), 0, "nothing half-written stays");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_stops_the_run_and_leaves_nothing() {
+    let folder = temporary();
+    let here = folder.path();
+    sample(here);
+    // A table's file that leads to a device without space: the first write to it fails.
+    fs::create_dir_all(here.join("out/decisions")).expect("a folder");
+    std::os::unix::fs::symlink("/dev/full", here.join("out/decisions/.part-00000.parquet.tmp")).expect("a link");
+    let (_, stderr) = run(here, &["audit", "--from", "dir:bodies", "--urls", "urls.txt", "-o", "out"], 1);
+    assert!(stderr.contains("cannot write out/decisions/part-00000.parquet"), "{stderr}");
+    assert!(!here.join("out/decisions/part-00000.parquet").exists());
+    assert!(!here.join("out/fetches/part-00000.parquet").exists());
+}
+
+#[test]
+fn a_check_of_a_file() {
+    let folder = temporary();
+    let robots = "User-agent: *\nDisallow: /x\nUser-agent: Googlebot\nAllow: /\n";
+    write(folder.path(), "robots.txt", robots);
+    let arguments =
+        ["check", "robots.txt", "--url", "//a.test/x?q", "--url", "/y", "--crawlers", "FooBot,Googlebot-Image"];
+    let (stdout, _) = run(folder.path(), &arguments, 0);
+    assert!(stdout.contains("deny             line 2: Disallow: /x, group: star"), "{stdout}");
+    assert!(stdout.contains("allow            line 4: Allow: /, group: fallback"), "{stdout}");
+    let json = |more: &[&str], code| {
+        let (stdout, _) = run(folder.path(), &[&arguments[..], &["--format", "json"], more].concat(), code);
+        serde_json::from_str::<serde_json::Value>(&stdout).expect("JSON")
+    };
+    let answer = json(&[], 0);
+    assert_eq!(answer["results"].as_array().map(Vec::len), Some(4));
+    assert_eq!(answer["results"][0]["decision"], "deny");
+    assert_eq!(answer["results"][0]["rule_line"], 2);
+    assert_eq!(answer["side_by_side"].as_array().map(Vec::len), Some(20));
+    let exact = json(&["--exact-tokens", "--exit-code"], 2);
+    assert_eq!(exact["results"][1]["group_source"], "star");
+}
+
+#[test]
+fn hostile_text_never_reaches_a_terminal_raw() {
+    let folder = temporary();
+    write(folder.path(), "robots.txt", b"User-agent: *\nDisallow: /\x1b[2J\x1b]0;own\x07\xE2\x80\xAE\nDisallow: /\n");
+    let (stdout, _) = run(folder.path(), &["check", "robots.txt", "--url", "/\u{1b}[2J\u{1b}]0;own\u{7}\u{202e}"], 0);
+    assert!(stdout.chars().all(|c| c == '\n' || !c.is_control()), "{stdout:?}");
+    assert!(!stdout.contains('\u{202e}'));
+}
+
+#[test]
+fn the_seed_grids() {
+    let Some(shared) = shared::folder("the_seed_grids") else { return };
+    let cases = shared.join("cases");
+    let grid = fs::read_to_string(cases.join("seed-grid.csv")).expect("readable");
+    let mut lines = grid.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let crawlers = lines.next().expect("a header")[1..].join(",");
+    for row in lines {
+        let file = cases.join("seed-grid.robots.txt");
+        let arguments =
+            ["check", file.to_str().expect("UTF-8"), "--url", row[0], "--crawlers", &crawlers, "--format", "json"];
+        let (stdout, _) = run(&cases, &arguments, 0);
+        let answer: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+        let found: Vec<String> = answer["results"].as_array().expect("a list").iter().map(cell).collect();
+        assert_eq!(found, row[1..], "{}", row[0]);
+    }
+    let training = fs::read_to_string(cases.join("seed-training.csv")).expect("readable");
+    for line in training.lines().skip(1) {
+        let row: Vec<&str> = line.splitn(3, ',').collect();
+        assert_eq!(seed_answer(&cases, row[0], row[1]), row[2], "{line}");
+    }
+}
+
+fn cell(result: &serde_json::Value) -> String {
+    let decision = result["decision"].as_str().expect("text");
+    result["rule_line"].as_u64().map_or(format!("{decision}:none"), |line| format!("{decision}:{line}"))
+}
+
+/// The answer in the words of the sample.
+fn seed_answer(cases: &Path, what: &str, path: &str) -> String {
+    let (name, crawler) = match what.split_once(':') {
+        Some((_, crawler)) => ("seed-training.robots.txt", crawler),
+        None if what == "training" => ("seed-training.robots.txt", "*"),
+        None => ("seed-grid.robots.txt", "*"),
+    };
+    let file = cases.join(name);
+    let file = file.to_str().expect("UTF-8");
+    let (stdout, _) = run(cases, &["check", file, "--url", path, "--crawlers", crawler, "--format", "json"], 0);
+    let answer: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    if what.starts_with("training") {
+        return answer["training"][0]["verdict"].as_str().expect("text").replace('_', " ");
+    }
+    let result = &answer["results"][0];
+    let decision = result["decision"].as_str().expect("text");
+    match (result["matched_rule"].as_str(), result["decision_source"].as_str()) {
+        (Some(rule), _) => format!("{decision} {rule}"),
+        (None, Some("robots_txt")) => format!("{decision} (robots.txt itself)"),
+        (None, _) => format!("{decision} (no matching rule)"),
+    }
+}
