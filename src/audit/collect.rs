@@ -70,9 +70,8 @@ pub fn collect(
     loop {
         let result = results.recv_timeout(LOOK_ASIDE);
         let is_over = matches!(result, Err(RecvTimeoutError::Disconnected));
-        match result {
-            Ok(((line, origin), fetched)) => writer.fetched(line, origin, fetched)?,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        if let Ok(((named, origin), fetched)) = result {
+            writer.fetched(named, origin, fetched)?;
         }
         for message in beside.try_iter() {
             match message {
@@ -94,7 +93,7 @@ pub fn collect(
 
 /// What the lists say about an origin.
 #[derive(Debug, Clone, Default)]
-struct Line {
+struct Named {
     input: Option<String>,
     line: Option<i64>,
     rank: Option<i64>,
@@ -146,7 +145,7 @@ impl Feed {
         let _ = self.aside.send(message);
     }
 
-    fn next_of_lists(&mut self) -> Option<(Line, Target)> {
+    fn next_of_lists(&mut self) -> Option<(Named, Target)> {
         loop {
             let line = match self.lists.as_mut()?.next() {
                 Some(Ok(line)) => line,
@@ -169,12 +168,12 @@ impl Feed {
     }
 
     /// A line that is attempted; others get their row, or are counted, here.
-    fn take(&mut self, line: OriginLine) -> Option<(Line, Target)> {
+    fn take(&mut self, line: OriginLine) -> Option<(Named, Target)> {
         if self.attempted >= self.limit {
             self.totals.not_attempted += 1;
             return None;
         }
-        let facts = Line { input: Some(line.input), line: Some(line.line), rank: line.rank };
+        let facts = Named { input: Some(line.input), line: Some(line.line), rank: line.rank };
         match line.target {
             Ok(target) => {
                 self.attempted += 1;
@@ -196,13 +195,13 @@ impl Feed {
         self.seen = lists.into_seen();
     }
 
-    fn next_of_urls(&mut self) -> Option<(Line, Target)> {
+    fn next_of_urls(&mut self) -> Option<(Named, Target)> {
         loop {
             for target in self.waiting.by_ref() {
                 self.totals.added_from_urls += 1;
                 if self.attempted < self.limit {
                     self.attempted += 1;
-                    return Some((Line::default(), target));
+                    return Some((Named::default(), target));
                 }
                 let row = not_collected_row(target);
                 let _ = self.aside.send(Aside::Row(Box::new(row)));
@@ -225,7 +224,7 @@ impl Feed {
 }
 
 impl Iterator for Feed {
-    type Item = (Line, Target);
+    type Item = (Named, Target);
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
@@ -241,7 +240,7 @@ impl Iterator for Feed {
     }
 }
 
-fn invalid_row(line: Line, reason: Reason) -> FetchRow {
+fn invalid_row(line: Named, reason: Reason) -> FetchRow {
     FetchRow {
         origin: None,
         rank: line.rank,
@@ -286,14 +285,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn fetched(&mut self, line: Line, origin: Origin, fetched: Fetched) -> Result<(), AuditError> {
+    fn fetched(&mut self, named: Named, origin: Origin, fetched: Fetched) -> Result<(), AuditError> {
         let Fetched { observation, body } = fetched;
         if let (Some(hash), Some(body)) = (observation.body_sha256, &body)
             && self.written.insert(hash)
         {
             self.bodies.push(&hash, body, &BodyCounts::of(&Robots::parse(body, self.matching)));
         }
-        let Line { input, line, rank } = line;
+        let Named { input, line, rank } = named;
         self.row(&FetchRow { origin: Some(origin), rank, input, input_line: line, observation })
     }
 

@@ -97,9 +97,9 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
 /// Compiles one parsed body; also how many rule sets have an access class that could not be settled.
 fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
     let index = GroupIndex::of(robots);
-    let mut sets = RuleSets { robots, by_groups: HashMap::new(), rule_sets: Vec::new() };
+    let mut sets = RuleSets { robots, by_groups: HashMap::new(), list: Vec::new() };
     let crawlers: Vec<Applied> = plan.asked.iter().map(|asked| sets.apply(index.choose(asked))).collect();
-    let rule_sets = sets.rule_sets;
+    let rule_sets = sets.list;
     let coverages: Vec<Coverage> =
         rule_sets.iter().map(|rules| coverage::of_rules(rules, RulesFile::IsExempt)).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
@@ -125,21 +125,20 @@ fn evidence(rule: &Rule<'_>) -> Box<str> {
 struct RuleSets<'a> {
     robots: &'a Robots<'a>,
     by_groups: HashMap<Vec<u32>, usize>,
-    rule_sets: Vec<RuleSet>,
+    list: Vec<RuleSet>,
 }
 
 impl RuleSets<'_> {
     fn apply(&mut self, choice: Choice<'_>) -> Applied {
-        let rule_set = match self.by_groups.get(choice.groups) {
-            Some(place) => *place,
-            None => {
-                let place = self.rule_sets.len();
-                self.rule_sets.push(RuleSet::of_groups(self.robots, choice.groups));
-                self.by_groups.insert(choice.groups.to_vec(), place);
-                place
-            }
-        };
+        let known = self.by_groups.get(choice.groups).copied();
+        let rule_set = known.unwrap_or_else(|| self.add(choice.groups));
         Applied { rule_set, source: choice.source }
+    }
+
+    fn add(&mut self, groups: &[u32]) -> usize {
+        self.list.push(RuleSet::of_groups(self.robots, groups));
+        self.by_groups.insert(groups.to_vec(), self.list.len() - 1);
+        self.list.len() - 1
     }
 }
 

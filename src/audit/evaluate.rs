@@ -3,7 +3,7 @@
 //! A URL is evaluated against the distinct rule sets of its origin's body; crawlers only name them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -53,7 +53,7 @@ pub struct Resolver<'o> {
     origins: &'o Origins,
     /// Origins that only URLs name, each once, in the order of their first URL.
     added: Vec<Added>,
-    places: HashMap<Box<str>, ()>,
+    noted: HashSet<Box<str>>,
 }
 
 /// An origin that only a URL names.
@@ -69,7 +69,7 @@ impl<'o> Resolver<'o> {
     /// A resolver over the origins of a source.
     #[must_use]
     pub fn new(origins: &'o Origins) -> Self {
-        Self { origins, added: Vec::new(), places: HashMap::new() }
+        Self { origins, added: Vec::new(), noted: HashSet::new() }
     }
 
     /// The origin of a URL and what is known of it.
@@ -86,8 +86,8 @@ impl<'o> Resolver<'o> {
     }
 
     fn note(&mut self, origin: &str, entry: Entry) -> Entry {
-        if !self.places.contains_key(origin) {
-            self.places.insert(origin.into(), ());
+        if !self.noted.contains(origin) {
+            self.noted.insert(origin.into());
             self.added.push(Added { origin: origin.into(), entry });
         }
         entry

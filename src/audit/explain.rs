@@ -75,13 +75,12 @@ impl<'a> Subject<'a> {
         } else {
             Answer::without_rules(plan.policy, self.class)
         };
-        let answer = match (fixed, &self.file, choice) {
-            (None, Some(file), Some(choice)) => {
-                let rules = RuleSet::of_groups(&file.robots, choice.groups);
-                Answer::of_verdict(Verdict::of_path(&rules, choice.source, &path))
-            }
-            (fixed, ..) => fixed.expect("a class whose rules count has a body"),
+        let by_rules = || {
+            let (file, choice) = self.file.as_ref().zip(choice)?;
+            let rules = RuleSet::of_groups(&file.robots, choice.groups);
+            Some(Answer::of_verdict(Verdict::of_path(&rules, choice.source, &path)))
         };
+        let answer = fixed.or_else(by_rules).unwrap_or(Answer::NO_FILE);
         Explanation {
             group_source: choice.map(|choice| choice.source),
             matched_rule: answer.hit.and_then(|hit| self.rule(hit)),

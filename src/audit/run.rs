@@ -69,7 +69,7 @@ pub struct Report {
 /// What stops a run: see [`AuditError`].
 pub fn audit(
     plan: &Arc<Plan>,
-    source: Source,
+    source: &Source,
     urls: Option<UrlInputs>,
     lines: Option<LineTotals>,
     threads: usize,
@@ -84,9 +84,9 @@ pub fn audit(
         totals: Totals::of_crawlers(plan.crawlers.len()),
     };
     run.output.write(Table::Crawlers, &crawlers::batch(plan.registry.crawlers()))?;
-    let (library, rows) = run.compile(&source)?;
+    let (library, rows) = run.compile(source)?;
     let evaluator = Evaluator { plan: Arc::clone(plan), library: Arc::new(library) };
-    let (origins, snapshot_digest) = run.audit_origins(&evaluator, &source, &rows, urls.is_none())?;
+    let (origins, snapshot_digest) = run.audit_origins(&evaluator, source, &rows, urls.is_none())?;
     let mut footer = Footer::new();
     footer.add("plan", plan.to_json().to_string());
     footer.add("registry_sha256", plan.registry.digest());
@@ -96,7 +96,7 @@ pub fn audit(
         run.audit_added(&evaluator, &added, &rows)?;
         footer.add("urls_sha256", urls_digest);
     }
-    run.settle_lines(&source, lines);
+    run.settle_lines(source, lines);
     run.totals.check(plan.crawlers.len() as u64, run.output.rows(Table::Decisions)).map_err(AuditError::Balance)?;
     Ok(Report { totals: run.totals, footer })
 }

@@ -43,7 +43,7 @@ pub(super) struct Global {
     /// More about what happens; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// Colours on stderr (NO_COLOR is heeded)
+    /// Colours on stderr (`NO_COLOR` is heeded)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
 }

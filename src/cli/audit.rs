@@ -29,7 +29,7 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let mut output = Output::open(folder, Table::ALL).map_err(Failed::before)?;
     let mut progress = Progress::new(global, None);
     let threads = options.threads();
-    let report = run::audit(&plan, source, urls, None, threads, &mut output, &mut |event| progress.event(event));
+    let report = run::audit(&plan, &source, urls, None, threads, &mut output, &mut |event| progress.event(event));
     let report = report.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
     output.finish(&report.footer).map_err(Failed::running)?;

@@ -1,5 +1,7 @@
 //! `crawlers`: a look into the registry.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
@@ -13,18 +15,18 @@ use crate::crawlers::{Crawler, Registry, SETS};
 pub(super) fn crawlers(global: &Global, args: &CrawlersArgs) -> Result<Exit, Failed> {
     match &args.command {
         CrawlersCommand::List { set, registry } => {
-            let registry = open(global, registry)?;
+            let registry = open(global, registry.as_ref())?;
             list(global, &registry, set)
         }
         CrawlersCommand::Show { token, registry } => {
-            let registry = open(global, registry)?;
+            let registry = open(global, registry.as_ref())?;
             one(global, &registry, token)
         }
     }
 }
 
-fn open(global: &Global, registry: &Option<std::path::PathBuf>) -> Result<Registry, Failed> {
-    let options = global.options(Options { registry: registry.clone(), ..Options::default() })?;
+fn open(global: &Global, registry: Option<&PathBuf>) -> Result<Registry, Failed> {
+    let options = global.options(Options { registry: registry.cloned(), ..Options::default() })?;
     options.registry().map_err(Failed::before)
 }
 

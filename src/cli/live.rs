@@ -83,6 +83,7 @@ pub(super) fn expected_origins(global: &Global, live: &LiveArgs) -> Option<u64> 
         return None;
     }
     let lists = OriginInputs::open(&live.origins, live.origin_column.as_deref()).ok()?;
-    let lines = lists.filter(|item| matches!(item, Ok(OriginItem::Line(line)) if line.target.is_ok())).count() as u64;
-    Some(live.limit.map_or(lines, |limit| limit.min(lines)))
+    let names_origin = |item: &Result<_, _>| matches!(item, Ok(OriginItem::Line(named)) if named.target.is_ok());
+    let count = lists.filter(names_origin).count() as u64;
+    Some(live.limit.map_or(count, |limit| limit.min(count)))
 }

@@ -83,7 +83,7 @@ pub(super) fn run_scan(
     let threads = options.threads();
     let observer = &mut |event| progress.event(event);
     let source = Source::Snapshot(snapshot);
-    let report = audit(&plan, source, urls.open()?, Some(lines), threads, &mut computed, observer);
+    let report = audit(&plan, &source, urls.open()?, Some(lines), threads, &mut computed, observer);
     let report = report.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
     computed.finish(&report.footer).map_err(Failed::running)?;

@@ -89,6 +89,9 @@ impl Answer {
         Some(Self { decision, source: DecisionSource::of_class(class), hit: None })
     }
 
+    /// The answer where rules would count, but there is no file: nothing applies.
+    pub const NO_FILE: Self = Self { decision: Decision::Allow, source: DecisionSource::NoGroup, hit: None };
+
     /// The answer about `/robots.txt` itself, under every class and policy (§2.2.2).
     pub const ROBOTS_TXT: Self = Self { decision: Decision::Allow, source: DecisionSource::RobotsTxt, hit: None };
 }

@@ -69,8 +69,8 @@ impl Folder {
         let mut folder = Self { path: path.to_owned(), names: Vec::new(), skipped: 0 };
         for entry in fs::read_dir(path).map_err(list_error)? {
             let entry = entry.map_err(list_error)?;
-            let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".txt"));
-            match name {
+            let name = entry.file_name().into_string().ok();
+            match name.filter(|name| name.strip_suffix(".txt").is_some()) {
                 Some(name) if entry.path().is_file() => folder.names.push(name),
                 _ => folder.skipped += 1,
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanBuilder, Int64Builder, RecordBatch, StringBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{OctetsBuilder, hex, text, value};
+use super::column::{self, OctetsBuilder, hex, text, value};
 use super::fetches::BodyHash;
 use crate::robots::parse::Robots;
 
@@ -93,6 +93,6 @@ impl BodiesBuilder {
             vec![Arc::new(sha256.finish()), Arc::new(body.finish()), Arc::new(octets.finish())];
         columns.extend(counts.map(|mut column| Arc::new(column.finish()) as ArrayRef));
         columns.push(Arc::new(is_truncated.finish()));
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }

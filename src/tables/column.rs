@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryBuilder, DictionaryArray, Int32Builder, StringArray, StringBuilder, TimestampMicrosecondBuilder,
+    ArrayRef, BinaryBuilder, DictionaryArray, Int32Builder, RecordBatch, StringArray, StringBuilder,
+    TimestampMicrosecondBuilder,
 };
-use arrow::datatypes::{DataType, Field, Int32Type, TimeUnit};
+use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef, TimeUnit};
 
 /// A text column that may be null.
 #[must_use]
@@ -41,6 +42,15 @@ fn dictionary() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
+/// Columns put together.
+///
+/// # Panics
+/// Where the columns are not those of the schema: a fault of the builder that made them.
+#[must_use]
+pub fn batch(schema: SchemaRef, columns: Vec<ArrayRef>) -> RecordBatch {
+    RecordBatch::try_new(schema, columns).expect("columns are those of the schema")
+}
+
 /// A builder of UTC timestamps.
 #[must_use]
 pub fn timestamps() -> TimestampMicrosecondBuilder {
@@ -50,7 +60,9 @@ pub fn timestamps() -> TimestampMicrosecondBuilder {
 /// The SHA-256 of a body: 64 lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(hash: &[u8]) -> String {
-    hash.iter().map(|octet| format!("{octet:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = hash.iter().flat_map(|octet| [octet >> 4, octet & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 /// A column of a closed set of words, filled by their places in it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Builder, Int32Builder, Int64Builder, RecordBatch};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{Runs, Words, value, words};
+use super::column::{self, Runs, Words, value, words};
 use crate::robots::access::names;
 use crate::robots::decision::Decision;
 use crate::robots::group::GroupSource;
@@ -157,6 +157,6 @@ impl CrawlerAccessBuilder {
             Arc::new(self.crawl_delay_s.finish()),
             Arc::new(self.drops_star_rules.finish()),
         ];
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }

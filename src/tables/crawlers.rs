@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{Words, text, value, words};
+use super::column::{self, Words, text, value, words};
 use crate::crawlers::{Crawler, Kind, ObeysRobots, Purpose};
 
 /// The columns.
@@ -49,5 +49,5 @@ pub fn batch(crawlers: &[Crawler]) -> RecordBatch {
         flag(|crawler| crawler.is_common),
         text(|crawler| crawler.doc_url.as_deref()),
     ];
-    RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+    column::batch(schema(), columns)
 }

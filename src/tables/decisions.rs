@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Builder, RecordBatch, TimestampMicrosecondBuilder};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
-use super::column::{Runs, Words, timestamp, timestamps, value, words};
+use super::column::{self, Runs, Words, timestamp, timestamps, value, words};
 use super::fetches::Timestamp;
 use super::text::of_octets;
 use crate::robots::decision::{Answer, Decision, DecisionSource};
@@ -114,6 +114,6 @@ impl DecisionsBuilder {
             Arc::new(self.line.finish()),
             Arc::new(self.checked_at.finish()),
         ];
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }

@@ -328,7 +328,7 @@ impl FetchesBuilder {
             Arc::new(cache_control.finish()),
             Arc::new(server.finish()),
         ];
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Builder, RecordBatch, StringBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{Words, hex, text, value, words};
+use super::column::{self, Words, hex, text, value, words};
 use super::fetches::BodyHash;
 use super::text::of_octets_cut;
 use crate::robots::finding::{Code, Finding, Severity};
@@ -72,6 +72,6 @@ impl FindingsBuilder {
             self.message.finish(),
             Arc::new(self.raw.finish()),
         ];
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }

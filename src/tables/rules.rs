@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Builder, ListBuilder, RecordBatch, StringBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{OctetsBuilder, Words, hex, text, texts, value, words};
+use super::column::{self, OctetsBuilder, Words, hex, text, texts, value, words};
 use super::fetches::BodyHash;
 use super::text::of_octets;
 use crate::robots::parse::{Directive, Group, Robots};
@@ -85,7 +85,7 @@ impl RulesBuilder {
             Arc::new(self.tokens.finish()),
             Arc::new(self.octets.finish()),
         ];
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }
 

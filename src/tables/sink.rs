@@ -101,7 +101,7 @@ pub fn make_folder(path: &Path) -> Result<(), SinkError> {
 /// A table being written.
 #[derive(Debug)]
 pub struct TableFile {
-    writer: Option<ArrowWriter<BufWriter<File>>>,
+    writer: ArrowWriter<BufWriter<File>>,
     place: Place,
     schema: SchemaRef,
     rows: u64,
@@ -137,7 +137,7 @@ impl TableFile {
         let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(BufWriter::new(file), schema.clone(), options)
             .map_err(|source| place.write_error(source))?;
-        Ok(Self { writer: Some(writer), place, schema, rows: 0 })
+        Ok(Self { writer, place, schema, rows: 0 })
     }
 
     /// Adds rows.
@@ -146,8 +146,7 @@ impl TableFile {
     /// Where the file cannot be written.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), SinkError> {
         self.rows += batch.num_rows() as u64;
-        let writer = self.writer.as_mut().expect("open until finished");
-        writer.write(batch).map_err(|source| self.place.write_error(source))
+        self.writer.write(batch).map_err(|source| self.place.write_error(source))
     }
 
     /// Rows added so far.
@@ -160,18 +159,17 @@ impl TableFile {
     ///
     /// # Errors
     /// Where the file cannot be written.
-    pub fn finish(mut self, footer: &Footer) -> Result<WholeFile, SinkError> {
-        let mut writer = self.writer.take().expect("open until finished");
-        let schema = encode_arrow_schema(&stored_schema(&self.schema));
+    pub fn finish(self, footer: &Footer) -> Result<WholeFile, SinkError> {
+        let Self { mut writer, place, schema, rows } = self;
+        let schema = encode_arrow_schema(&stored_schema(&schema));
         writer.append_key_value_metadata(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), schema));
         for (key, value) in &footer.0 {
             writer.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
         }
-        let written = writer.finish().map_err(|source| self.place.write_error(source)).and_then(|_| {
-            let file = writer.inner().get_ref();
-            file.sync_all().map_err(|source| self.place.write_error(ParquetError::External(Box::new(source))))
-        });
-        written.map(|()| WholeFile { place: self.place, rows: self.rows })
+        writer.finish().map_err(|source| place.write_error(source))?;
+        let synced = writer.inner().get_ref().sync_all();
+        synced.map_err(|source| place.write_error(ParquetError::External(Box::new(source))))?;
+        Ok(WholeFile { place, rows })
     }
 }
 

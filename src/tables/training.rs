@@ -7,7 +7,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{Words, text, texts, value, words};
+use super::column::{self, Words, text, texts, value, words};
 use crate::signals::training::{Preference, Scope};
 
 /// The columns.
@@ -155,7 +155,7 @@ impl TrainingBuilder {
             place.map_or_else(|| new_null_array(field.data_type(), rows), |place| found.swap_remove(place).1)
         };
         let columns = schema.fields().iter().map(column).collect();
-        RecordBatch::try_new(schema, columns).expect("columns are those of the schema")
+        column::batch(schema, columns)
     }
 }
 

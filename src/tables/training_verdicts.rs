@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Builder, RecordBatch, TimestampMicrosecondBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{Runs, Words, timestamp, timestamps, value, words};
+use super::column::{self, Runs, Words, timestamp, timestamps, value, words};
 use super::fetches::Timestamp;
 use super::text::of_octets;
 use crate::signals::training::Preference;
@@ -87,6 +87,6 @@ impl TrainingVerdictsBuilder {
             Arc::new(self.line.finish()),
             Arc::new(self.checked_at.finish()),
         ];
-        RecordBatch::try_new(schema(), columns).expect("columns are those of the schema")
+        column::batch(schema(), columns)
     }
 }

@@ -4,7 +4,11 @@
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
+mod corpus;
+#[cfg(feature = "cli")]
 mod demo_web;
+#[cfg(feature = "cli")]
+mod duckdb;
 #[cfg(feature = "cli")]
 mod fetch_cases;
 mod naive;

@@ -27,14 +27,15 @@ fn corpus_verdicts_and_lines() {
     assert_eq!((rows, wrong), (1_865_980, 0));
 }
 
-struct Expected {
-    url: String,
-    agent: String,
-    allowed: bool,
-    line: Option<i32>,
+pub(crate) struct Expected {
+    pub(crate) url: String,
+    pub(crate) agent: String,
+    pub(crate) allowed: bool,
+    pub(crate) line: Option<i32>,
 }
 
-fn expected_rows(path: &Path) -> BTreeMap<String, Vec<Expected>> {
+/// The expected verdicts by host.
+pub(crate) fn expected_rows(path: &Path) -> BTreeMap<String, Vec<Expected>> {
     let file = File::open(path).expect("readable");
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
         .and_then(ParquetRecordBatchReaderBuilder::build)

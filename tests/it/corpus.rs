@@ -1,0 +1,73 @@
+//! The program over the whole conformance corpus: every verdict and every line, out of the Parquet file.
+
+use std::fs::File;
+
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int32Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::program::{run, temporary, write};
+use crate::shared;
+use crate::verdicts::{Expected, expected_rows};
+
+#[test]
+fn the_corpus_out_of_the_table() {
+    let Some(shared) = shared::folder("the_corpus_out_of_the_table") else { return };
+    let expected: Vec<Expected> =
+        expected_rows(&shared.join("corpus/verdicts.parquet")).into_values().flatten().collect();
+    let mut urls: Vec<&str> = expected.iter().map(|row| row.url.as_str()).collect();
+    urls.dedup();
+    let crawlers: Vec<&str> = expected.iter().take(20).map(|row| row.agent.as_str()).collect();
+    assert_eq!(urls.len() * crawlers.len(), expected.len(), "each URL stands once, with the same crawlers");
+    let folder = temporary();
+    write(folder.path(), "urls.txt", urls.join("\n"));
+    let from = format!("dir:{}", shared.join("corpus/robots").display());
+    let crawlers = crawlers.join(",");
+    let arguments =
+        ["audit", "--from", &from, "--urls", "urls.txt", "--crawlers", &crawlers, "--exact-tokens", "-o", "out", "-q"];
+    run(folder.path(), &arguments, 0);
+    let found = Found::read(&folder.path().join("out/decisions/part-00000.parquet"));
+    let wrong = expected.iter().zip(&found.0).filter(|(expected, found)| !found.is(expected)).count();
+    assert_eq!((found.0.len(), wrong), (1_865_980, 0));
+}
+
+struct Row {
+    url: String,
+    crawler: String,
+    allowed: bool,
+    line: Option<i32>,
+}
+
+impl Row {
+    fn is(&self, expected: &Expected) -> bool {
+        (&self.url, &self.crawler, self.allowed, self.line)
+            == (&expected.url, &expected.agent, expected.allowed, expected.line)
+    }
+}
+
+struct Found(Vec<Row>);
+
+impl Found {
+    fn read(path: &std::path::Path) -> Self {
+        let file = File::open(path).expect("a file");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("a reader");
+        let mut rows = Vec::new();
+        for batch in reader {
+            let batch = batch.expect("a whole batch");
+            let text = |name: &str| {
+                let column = cast(batch.column_by_name(name).expect("a column"), &DataType::Utf8).expect("text");
+                column.as_string::<i32>().clone()
+            };
+            let (urls, crawlers, decisions) = (text("url"), text("crawler"), text("decision"));
+            let lines = batch.column_by_name("rule_line").expect("a column").as_primitive::<Int32Type>();
+            rows.extend((0..batch.num_rows()).map(|row| Row {
+                url: urls.value(row).to_owned(),
+                crawler: crawlers.value(row).to_owned(),
+                allowed: decisions.value(row) == "allow",
+                line: lines.is_valid(row).then(|| lines.value(row)),
+            }));
+        }
+        Self(rows)
+    }
+}

@@ -1,0 +1,98 @@
+//! The tables in DuckDB, through Python's package `duckdb`. Without it these tests are skipped, or fail under `CI=true`.
+
+use std::path::Path;
+use std::process::Command;
+
+use robots_audit::tables::Table;
+
+use crate::program::{run, temporary, write};
+use crate::shared;
+
+/// Runs a Python script; `None` where there is no DuckDB.
+fn python(test: &str, folder: &Path, script: &str) -> Option<String> {
+    let has_duckdb = Command::new("python3").args(["-c", "import duckdb"]).output().is_ok_and(|o| o.status.success());
+    if !has_duckdb {
+        shared::skip(test, "Python has no package duckdb");
+        return None;
+    }
+    let output = Command::new("python3").current_dir(folder).args(["-c", script]).output().expect("Python starts");
+    let words = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    assert!(output.status.success(), "{}", words(&output.stderr));
+    Some(words(&output.stdout))
+}
+
+const QUERY: &str = "
+import duckdb, sys
+connection = duckdb.connect()
+connection.execute(open('FOLDER/views.sql').read())
+views = [row[0] for row in connection.execute('SELECT view_name FROM duckdb_views() WHERE NOT internal').fetchall()]
+for view in sorted(views):
+    print(view, len(connection.execute('FROM ' + view).fetchall()))
+";
+
+#[test]
+fn every_view_answers_from_any_directory() {
+    let folder = temporary();
+    write(
+        folder.path(),
+        "bodies/a.test.txt",
+        "User-agent: *\nDisalow: /x\nDisallow: /x\nUser-agent: GPTBot\nAllow: /\n",
+    );
+    let training = "User-agent: __usage_ai-training\nDisallow: /\n";
+    write(folder.path(), "bodies/b.test.txt", training);
+    // A name that is awkward in SQL and in a glob pattern.
+    let out = "o'ut [1]";
+    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", out], 0);
+    let script = QUERY.replace("FOLDER", &folder.path().join(out).display().to_string().replace('\'', "\\'"));
+    let elsewhere = temporary();
+    let Some(counts) = python("every_view_answers_from_any_directory", elsewhere.path(), &script) else { return };
+    let counts: Vec<(&str, usize)> = counts
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(view, rows)| (view, rows.parse().expect("a number")))
+        .collect();
+    for name in Table::ALL.iter().map(|table| table.as_str()).chain(["runs"]) {
+        assert!(counts.iter().any(|(view, rows)| *view == name && *rows > 0), "{name}: {counts:?}");
+    }
+    let rows = |view| counts.iter().find(|(name, _)| *name == view).map(|(_, rows)| *rows);
+    assert_eq!(rows("blocked_by_crawler"), Some(10));
+    assert_eq!(rows("adoption"), Some(1));
+    assert_eq!(rows("evidence"), rows("decisions"));
+    assert_eq!(rows("star_rule_traps"), Some(1));
+    // Of the common ten, five collect for training; all may read b.test.
+    assert!(rows("conflicts").is_some_and(|rows| rows >= 5), "{counts:?}");
+}
+
+#[test]
+fn readers_see_the_promised_types() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", "User-agent: *\nDisallow: /caf\u{e9}\n");
+    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "out"], 0);
+    let script = "
+import duckdb
+connection = duckdb.connect()
+connection.execute(open('out/views.sql').read())
+for table in ['fetches', 'decisions', 'rules']:
+    for name, type in connection.execute('SELECT column_name, column_type FROM (DESCRIBE ' + table + ')').fetchall():
+        print(table + '.' + name, type)
+filters = connection.execute('''SELECT count(*) FROM parquet_metadata('out/decisions/*.parquet')
+    WHERE path_in_schema = 'origin' AND bloom_filter_offset IS NOT NULL AND stats_min_value IS NOT NULL''').fetchone()
+print('filters', filters[0])
+codecs = connection.execute('''SELECT DISTINCT compression FROM parquet_metadata('out/*/*.parquet')''').fetchall()
+print('codecs', *[codec[0] for codec in codecs])
+";
+    let Some(types) = python("readers_see_the_promised_types", folder.path(), script) else { return };
+    for line in [
+        "fetches.fetch_time TIMESTAMP WITH TIME ZONE",
+        "fetches.flags VARCHAR[]",
+        "fetches.redirects STRUCT(status SMALLINT, url VARCHAR)[]",
+        "fetches.fetch_status SMALLINT",
+        "decisions.rule_line INTEGER",
+        "decisions.matched_rule VARCHAR",
+        "rules.value_octets BLOB",
+        "filters 1",
+        "codecs ZSTD",
+    ] {
+        assert!(types.lines().any(|found| found == line), "{line}\n{types}");
+    }
+}
