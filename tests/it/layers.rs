@@ -15,19 +15,8 @@ const PURE: [&str; 2] = ["robots", "signals"];
 const IMPURE_STD: [&str; 7] = ["fs", "net", "io", "time", "env", "thread", "process"];
 
 /// Words that a pure module has no use for.
-const IMPURE_WORDS: [&str; 11] = [
-    "tokio",
-    "tracing",
-    "async",
-    "await",
-    "static",
-    "thread_local",
-    "println",
-    "eprintln",
-    "print",
-    "eprint",
-    "include_bytes",
-];
+const IMPURE_WORDS: [&str; 10] =
+    ["tokio", "tracing", "async", "await", "static", "thread_local", "println", "eprintln", "print", "eprint"];
 
 #[test]
 fn modules_name_only_those_to_their_left() {
@@ -91,7 +80,7 @@ fn violations(place: &Place, text: &str) -> Vec<String> {
             Some(other) if other <= own => {}
             Some(_) => wrong.push(format!("`{}` names `{path}`, which is not to its left", place.module)),
             None => {
-                wrong.push(format!("`{}` names `{path}` of the root, which is no module of the order", place.module))
+                wrong.push(format!("`{}` names `{path}` of the root, which is no module of the order", place.module));
             }
         }
     }

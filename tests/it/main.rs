@@ -5,6 +5,7 @@
 mod demo_web;
 #[cfg(feature = "cli")]
 mod fetch_cases;
+mod hostile;
 mod layers;
 mod naive;
 mod shared;
