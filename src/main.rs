@@ -1,3 +1,7 @@
-//! Starts the program.
+//! Parses the command line, runs, and turns the outcome into an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    robots_audit::cli::main()
+}

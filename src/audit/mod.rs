@@ -2,23 +2,26 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `collect` | lists and the network to a snapshot (feature `http`) |
 //! | [`plan`] | what is asked: crawlers, policy, matching; resolved and validated |
 //! | [`compile`] | a body to rule sets for the plan's crawlers, and to its rows |
 //! | [`library`] | the compiled bodies, each once |
 //! | [`origins`] | what is known of each origin, in a few octets |
 //! | [`evaluate`] | a batch of URLs to a batch of decisions |
+//! | [`explain`] | one file and a few URLs, one by one |
 //! | [`pipeline`] | work spread over threads, results in order |
-//! | [`collect`] | lists and the network to a snapshot |
 //! | [`run`] | a source to all tables |
 //! | [`output`] | the files of a run |
 //! | [`totals`], [`event`] | what is counted, and what is told while it happens |
 //!
 //! Data runs one way: source, evaluate, sink. Totals and events go out at the side; nothing goes back.
 
+#[cfg(feature = "http")]
 pub mod collect;
 pub mod compile;
 pub mod evaluate;
 pub mod event;
+pub mod explain;
 pub mod library;
 pub mod origins;
 pub mod output;

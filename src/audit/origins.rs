@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::library::{BodyId, Library};
 use crate::robots::access::FetchClass;
-use crate::source::snapshot::of_hex;
+use crate::source::snapshot::{SnapshotError, of_hex};
 use crate::tables::fetches::Timestamp;
 
 /// What a URL's decision needs of its origin.
@@ -48,6 +48,14 @@ pub struct RowFault {
     pub row: usize,
     /// The column.
     pub column: &'static str,
+}
+
+impl RowFault {
+    /// The error, where so many rows stand before the batch.
+    #[must_use]
+    pub const fn behind(self, rows: usize) -> SnapshotError {
+        SnapshotError::Row { row: rows + self.row + 1, column: self.column }
+    }
 }
 
 /// Reads the rows of a batch of `fetches`.

@@ -1,8 +1,8 @@
 //! Work spread over a pool of threads, results in the order of the work: the same for one thread and for many.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use rayon::ThreadPool;
 

@@ -4,8 +4,10 @@ use std::fmt;
 
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
+use crate::robots::group::GroupSource;
 use crate::signals::training::Scope;
-use crate::tables::crawler_access::Access;
+use crate::tables::crawler_access::{Access, CrawlerAccess};
+use crate::tables::training::TrainingRow;
 
 /// Everything counted in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,6 +95,40 @@ impl Totals {
         self.classes[class as usize] += 1;
     }
 
+    /// Counts the access of an origin's crawlers.
+    pub fn count_access(&mut self, class: FetchClass, crawlers: &[CrawlerAccess]) {
+        for (total, crawler) in self.crawlers.iter_mut().zip(crawlers) {
+            let access = if class.is_determinable() { crawler.access } else { Access::Unknown };
+            total.access[access as usize] += 1;
+            let is_named = crawler.rules.is_some_and(|rules| rules.group_source == GroupSource::Named);
+            total.named += u64::from(class.is_determinable() && is_named);
+        }
+    }
+
+    /// Counts the training preference of an origin.
+    pub fn count_training(&mut self, class: FetchClass, row: &TrainingRow) {
+        if class.is_determinable() {
+            self.training.determinable += 1;
+            if row.token_present == Some(true) {
+                self.training.token += 1;
+                self.training.scopes[row.scope as usize] += 1;
+            }
+        }
+    }
+
+    /// Adds the rows, crawlers and preferences that another part of the run counted.
+    pub fn add(&mut self, part: &Self) {
+        self.lines.rows += part.lines.rows;
+        add_all(&mut self.classes, &part.classes);
+        for (total, crawler) in self.crawlers.iter_mut().zip(&part.crawlers) {
+            add_all(&mut total.access, &crawler.access);
+            total.named += crawler.named;
+        }
+        self.training.determinable += part.training.determinable;
+        self.training.token += part.training.token;
+        add_all(&mut self.training.scopes, &part.training.scopes);
+    }
+
     /// Rows of one class.
     #[must_use]
     pub const fn class(&self, class: FetchClass) -> u64 {
@@ -103,6 +139,12 @@ impl Totals {
     #[must_use]
     pub const fn origins(&self) -> u64 {
         self.lines.rows - self.class(FetchClass::InvalidTarget)
+    }
+
+    /// Origins that gave a clear answer: rules, or that there are none.
+    #[must_use]
+    pub fn determinable(&self) -> u64 {
+        FetchClass::ALL.iter().filter(|class| class.is_determinable()).map(|class| self.class(*class)).sum()
     }
 
     /// Checks that nothing was lost and nothing doubled.
@@ -124,6 +166,12 @@ impl Totals {
         balance("URL lines = URLs + blank or comment lines + nulls", lines, urls + blank_or_comment + nulls)?;
         balance("decisions = URLs x crawlers", urls * crawlers, decision_rows)?;
         balance("decisions = sum of the kinds of decisions", decision_rows, decisions.iter().sum())
+    }
+}
+
+fn add_all(totals: &mut [u64], parts: &[u64]) {
+    for (total, part) in totals.iter_mut().zip(parts) {
+        *total += part;
     }
 }
 

@@ -3,6 +3,7 @@
 //! A snapshot is opened read-only and may be open many times.
 
 use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,6 +67,14 @@ pub enum SnapshotError {
         path: PathBuf,
         /// The column.
         column: String,
+    },
+    /// A row of `fetches` that this version cannot use: an unknown class, or a body that `bodies` does not hold.
+    #[error("fetches, row {row}: {column} is not usable")]
+    Row {
+        /// 1-based row.
+        row: usize,
+        /// The column.
+        column: &'static str,
     },
     /// A value is not what its column promises.
     #[error("{}, row {row}: {column} is not usable", path.display())]
@@ -216,7 +225,10 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         let row = self.rows;
-        let batch = self.batches.next()?.and_then(|batch| self.fit(&batch));
+        // The Parquet reader panics on some damaged files; what it leaves behind is not used again.
+        let batch = catch_unwind(AssertUnwindSafe(|| self.batches.next()))
+            .unwrap_or_else(|_| Some(Err(ArrowError::ParquetError("the file is damaged".to_owned()))))?;
+        let batch = batch.and_then(|batch| self.fit(&batch));
         Some(match batch {
             Ok(batch) => {
                 self.rows += batch.num_rows();

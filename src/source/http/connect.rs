@@ -1,6 +1,7 @@
 //! Connections: addresses that the guard let pass, TCP, and TLS where the scheme asks for it.
 //!
-//! A connection goes to the very address that was checked; nothing is looked up twice.
+//! A connection goes to the very address that was checked, or to the listener that stands for it on an embedded
+//! network; nothing is looked up twice.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -36,7 +37,7 @@ pub(super) struct Connector {
 
 /// Where names and connections go.
 enum Reach {
-    System(SystemResolver),
+    System(Box<SystemResolver>),
     Embedded(EmbeddedNetwork),
 }
 
@@ -60,7 +61,7 @@ impl Connector {
         }
         let tls = TlsConnector::from(Arc::new(client_config(roots)?));
         let reach = match network {
-            Network::System => Reach::System(SystemResolver::new()?),
+            Network::System => Reach::System(Box::new(SystemResolver::new()?)),
             Network::Embedded(network) => Reach::Embedded(network),
         };
         Ok(Self { guard, reach, tls })

@@ -75,10 +75,7 @@ async fn run<T: Send + 'static>(
             next = queue.recv(), if !queue_ended && under_way.len() < concurrency => match next {
                 Some((tag, target)) => {
                     let fetcher = Arc::clone(fetcher);
-                    under_way.spawn(async move {
-                        let fetched = fetcher.fetch(&target).await;
-                        (tag, fetched)
-                    });
+                    under_way.spawn(async move { (tag, fetcher.fetch(&target).await) });
                 }
                 None => queue_ended = true,
             },

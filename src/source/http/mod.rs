@@ -223,3 +223,6 @@ async fn caught<F: Future>(future: F) -> Option<F::Output> {
     })
     .await
 }
+
+#[cfg(test)]
+mod loopback;

@@ -1,0 +1,437 @@
+//! A source to all tables, without the network.
+//!
+//! Four passes, each a stream: bodies are compiled, origins audited, URLs evaluated, and origins that only URLs named
+//! get their rows. Every pass spreads its work over the pool and writes its results in order.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use rayon::ThreadPool;
+use sha2::{Digest, Sha256};
+
+use super::AuditError;
+use super::compile;
+use super::evaluate::{Added, Evaluated, Evaluator, Resolver};
+use super::event::{Event, Observer, Stage};
+use super::library::Library;
+use super::origins::{self, Entry, OriginRow, Origins, RowFault};
+use super::output::Output;
+use super::pipeline::{self, ordered};
+use super::plan::Plan;
+use super::totals::{LineTotals, Totals};
+use crate::origin::Origin;
+use crate::robots::access::FetchClass;
+use crate::robots::decision::{Answer, Decision};
+use crate::signals::training::{Preference, Scope};
+use crate::source::folder::{FileRow, Folder};
+use crate::source::input::{UrlBatch, UrlInputs};
+use crate::source::snapshot::Snapshot;
+use crate::tables::Table;
+use crate::tables::column::hex;
+use crate::tables::crawler_access::{Access, CrawlerAccess, CrawlerAccessBuilder};
+use crate::tables::crawlers;
+use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
+use crate::tables::sink::Footer;
+use crate::tables::training::{TrainingBuilder, TrainingRow};
+
+/// Bodies compiled as one piece of work.
+const CHUNK_BODIES: usize = 64;
+/// Octets of bodies after which a piece of work ends.
+const CHUNK_OCTETS: usize = 4 << 20;
+/// Rows of `fetches` audited as one piece of work.
+const ORIGIN_BATCH_ROWS: usize = 2_048;
+
+/// Where bodies come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A folder of bodies.
+    Folder(Arc<Folder>),
+    /// The tables of an earlier run.
+    Snapshot(Snapshot),
+}
+
+/// What a run has found, beside its tables.
+#[derive(Debug)]
+pub struct Report {
+    /// What was counted.
+    pub totals: Totals,
+    /// Facts for the footers.
+    pub footer: Footer,
+}
+
+/// Computes the tables of a source and writes those that `output` has open. The files are not ended yet.
+///
+/// `lines` is what became of the lines that the source was made from, where it was made by this run.
+///
+/// # Errors
+/// What stops a run: see [`AuditError`].
+pub fn audit(
+    plan: &Arc<Plan>,
+    source: Source,
+    urls: Option<UrlInputs>,
+    lines: Option<LineTotals>,
+    threads: usize,
+    output: &mut Output,
+    observer: Observer<'_>,
+) -> Result<Report, AuditError> {
+    let mut run = Run {
+        plan: Arc::clone(plan),
+        pool: pipeline::pool(threads)?,
+        output,
+        observer,
+        totals: Totals::of_crawlers(plan.crawlers.len()),
+    };
+    run.output.write(Table::Crawlers, &crawlers::batch(plan.registry.crawlers()))?;
+    let (library, rows) = run.compile(&source)?;
+    let evaluator = Evaluator { plan: Arc::clone(plan), library: Arc::new(library) };
+    let (origins, snapshot_digest) = run.audit_origins(&evaluator, &source, &rows, urls.is_none())?;
+    let mut footer = Footer::new();
+    footer.add("plan", plan.to_json().to_string());
+    footer.add("registry_sha256", plan.registry.digest());
+    footer.add("snapshot_sha256", snapshot_digest);
+    if let Some(urls) = urls {
+        let (added, urls_digest) = run.evaluate_urls(&evaluator, urls, Arc::new(origins))?;
+        run.audit_added(&evaluator, &added, &rows)?;
+        footer.add("urls_sha256", urls_digest);
+    }
+    run.settle_lines(&source, lines);
+    run.totals.check(plan.crawlers.len() as u64, run.output.rows(Table::Decisions)).map_err(AuditError::Balance)?;
+    Ok(Report { totals: run.totals, footer })
+}
+
+struct Run<'a> {
+    plan: Arc<Plan>,
+    pool: Arc<ThreadPool>,
+    output: &'a mut Output,
+    observer: Observer<'a>,
+    totals: Totals,
+}
+
+impl Run<'_> {
+    /// First pass: each distinct body is compiled once, in the order of its first appearance.
+    fn compile(&mut self, source: &Source) -> Result<(Library, Vec<FileRow>), AuditError> {
+        let mut rows = Vec::new();
+        let library = match source {
+            Source::Folder(folder) => {
+                (self.observer)(Event::Stage(Stage::Compile, Some(folder.len() as u64)));
+                let files = Arc::clone(folder);
+                let read = ordered(&self.pool, 0..folder.len(), move |place| files.read(place));
+                let mut seen: HashSet<BodyHash> = HashSet::new();
+                let bodies = read.filter_map(|file| {
+                    let (row, body) = match file {
+                        Ok(Ok(file)) => file,
+                        Ok(Err(error)) => return Some(Err(error.into())),
+                        Err(error) => return Some(Err(error)),
+                    };
+                    let hash = *row.hash();
+                    let is_new = row.origin.is_ok() && seen.insert(hash);
+                    rows.push(row);
+                    is_new.then_some(Ok((hash, body)))
+                });
+                self.compile_bodies(bodies)?
+            }
+            Source::Snapshot(snapshot) => {
+                (self.observer)(Event::Stage(Stage::Compile, None));
+                self.compile_bodies(snapshot.bodies().map(|body| body.map_err(AuditError::from)))?
+            }
+        };
+        self.totals.bodies = library.len() as u64;
+        Ok((library, rows))
+    }
+
+    fn compile_bodies(
+        &mut self,
+        bodies: impl Iterator<Item = Result<(BodyHash, Vec<u8>), AuditError>>,
+    ) -> Result<Library, AuditError> {
+        let mut library = Library::default();
+        let plan = Arc::clone(&self.plan);
+        let compile = move |chunk: Result<_, AuditError>| chunk.map(|chunk| compile::chunk(&plan, chunk));
+        for chunk in ordered(&self.pool, Chunks { bodies }, compile) {
+            let chunk = chunk??;
+            self.output.write(Table::Bodies, &chunk.bodies_rows)?;
+            self.output.write(Table::Rules, &chunk.rules_rows)?;
+            self.output.write(Table::Findings, &chunk.findings_rows)?;
+            self.totals.undetermined += chunk.undetermined;
+            (self.observer)(Event::Compiled(chunk.bodies.len() as u64));
+            for (hash, body) in chunk.bodies {
+                library.add(hash, body);
+            }
+        }
+        Ok(library)
+    }
+
+    /// Second pass: rows of `fetches`, `crawler_access` and `training`; decisions on `/` where no URLs were given.
+    fn audit_origins(
+        &mut self,
+        evaluator: &Evaluator,
+        source: &Source,
+        rows: &[FileRow],
+        evaluates_roots: bool,
+    ) -> Result<(Origins, String), AuditError> {
+        let (batches, mut origins): (Box<dyn Iterator<Item = Result<RecordBatch, AuditError>>>, _) = match source {
+            Source::Folder(_) => (Box::new(batches_of(distinct_rows(rows)).map(Ok)), Origins::new(true)),
+            Source::Snapshot(snapshot) => {
+                (Box::new(snapshot.fetches().map(|batch| batch.map_err(AuditError::from))), Origins::new(false))
+            }
+        };
+        (self.observer)(Event::Stage(Stage::Origins, (!rows.is_empty()).then_some(rows.len() as u64)));
+        let mut digest = Sha256::new();
+        let worker = OriginWorker { evaluator: evaluator.clone(), evaluates_roots };
+        let mut rows_before = 0;
+        let placed = batches.map(|batch| {
+            let batch = batch?;
+            rows_before += batch.num_rows();
+            Ok((rows_before - batch.num_rows(), batch))
+        });
+        let audit = move |batch: Result<_, AuditError>| {
+            let (rows_before, batch) = batch?;
+            worker.audit(batch).map_err(|fault| AuditError::from(fault.behind(rows_before)))
+        };
+        let audited = ordered(&self.pool, placed, audit);
+        for batch in audited {
+            let batch = batch??;
+            self.write_origins(&batch)?;
+            origins::add_to_digest(&batch.fetches, &mut digest);
+            for row in batch.rows {
+                if let Some(origin) = row.origin {
+                    origins.add(origin, row.entry);
+                }
+            }
+        }
+        Ok((origins, hex(&digest.finalize())))
+    }
+
+    fn write_origins(&mut self, batch: &AuditedOrigins) -> Result<(), AuditError> {
+        self.output.write(Table::Fetches, &batch.fetches)?;
+        self.output.write(Table::CrawlerAccess, &batch.access)?;
+        self.output.write(Table::Training, &batch.training)?;
+        if let Some(roots) = &batch.roots {
+            self.totals.urls.lines += roots.urls;
+            self.write_evaluated(roots)?;
+        }
+        self.totals.add(&batch.totals);
+        (self.observer)(Event::Audited(batch.rows.len() as u64));
+        Ok(())
+    }
+
+    fn write_evaluated(&mut self, evaluated: &Evaluated) -> Result<(), AuditError> {
+        self.output.write(Table::Decisions, &evaluated.decisions)?;
+        self.output.write(Table::TrainingVerdicts, &evaluated.training)?;
+        self.totals.urls.urls += evaluated.urls;
+        for (total, count) in self.totals.urls.decisions.iter_mut().zip(evaluated.counts) {
+            *total += count;
+        }
+        (self.observer)(Event::Evaluated(evaluated.urls));
+        Ok(())
+    }
+
+    /// Third pass: decisions in the order of the URLs. Also the origins that only URLs named, and a digest of the URLs.
+    fn evaluate_urls(
+        &mut self,
+        evaluator: &Evaluator,
+        mut urls: UrlInputs,
+        origins: Arc<Origins>,
+    ) -> Result<(Vec<Added>, String), AuditError> {
+        (self.observer)(Event::Stage(Stage::Urls, None));
+        let mut digest = Sha256::new();
+        let mut added = AddedOrigins::default();
+        let evaluator = evaluator.clone();
+        let evaluate = move |batch: Result<UrlBatch, AuditError>| {
+            let batch = batch?;
+            let mut resolver = Resolver::new(&origins);
+            let evaluated = evaluator.evaluate(&batch, |url| resolver.resolve(url));
+            Ok::<_, AuditError>((evaluated, resolver.into_added()))
+        };
+        let batches = urls.by_ref().map(|batch| {
+            let batch = batch.map_err(AuditError::from)?;
+            digest.update(batch.digest_text());
+            Ok(batch)
+        });
+        for batch in ordered(&self.pool, batches, evaluate) {
+            let (evaluated, new) = batch??;
+            self.write_evaluated(&evaluated)?;
+            added.extend(new);
+        }
+        let counts = urls.counts();
+        self.totals.urls.lines += counts.lines;
+        self.totals.urls.blank_or_comment += counts.blank_or_comment;
+        self.totals.urls.nulls += counts.nulls;
+        Ok((added.list, hex(&digest.finalize())))
+    }
+
+    /// Fourth pass: rows of the origins that only URLs named.
+    fn audit_added(&mut self, evaluator: &Evaluator, added: &[Added], files: &[FileRow]) -> Result<(), AuditError> {
+        let worker = OriginWorker { evaluator: evaluator.clone(), evaluates_roots: false };
+        let file_rows: HashMap<&str, &FileRow> =
+            files.iter().filter_map(|row| Some((row.origin.as_ref().ok()?.host(), row))).collect();
+        for batch in batches_of(added.iter().map(|added| added_row(added, &file_rows))) {
+            let audited = worker.audit(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
+            self.write_origins(&audited)?;
+        }
+        self.totals.lines.added_from_urls += added.len() as u64;
+        Ok(())
+    }
+
+    /// What became of the lines: those of this run's own lists, or the rows of the source.
+    fn settle_lines(&mut self, source: &Source, lines: Option<LineTotals>) {
+        let own = self.totals.lines;
+        self.totals.lines = match (lines, source) {
+            (Some(lines), _) => LineTotals { rows: own.rows, ..lines },
+            (None, Source::Folder(folder)) => {
+                let lines = folder.len() as u64;
+                let duplicates = lines + own.added_from_urls - own.rows;
+                LineTotals { lines, duplicates, skipped: folder.skipped(), ..own }
+            }
+            (None, Source::Snapshot(_)) => LineTotals { lines: own.rows - own.added_from_urls, ..own },
+        };
+    }
+}
+
+/// Bodies in pieces of work.
+struct Chunks<I> {
+    bodies: I,
+}
+
+impl<I: Iterator<Item = Result<(BodyHash, Vec<u8>), AuditError>>> Iterator for Chunks<I> {
+    type Item = Result<Vec<(BodyHash, Vec<u8>)>, AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut chunk = Vec::new();
+        let mut octets = 0;
+        while chunk.len() < CHUNK_BODIES && octets < CHUNK_OCTETS {
+            match self.bodies.next() {
+                Some(Ok((hash, body))) => {
+                    octets += body.len();
+                    chunk.push((hash, body));
+                }
+                Some(Err(error)) => return Some(Err(error)),
+                None => break,
+            }
+        }
+        (!chunk.is_empty()).then_some(Ok(chunk))
+    }
+}
+
+/// Origins that only URLs named, each once, in the order of their first URL.
+#[derive(Default)]
+struct AddedOrigins {
+    list: Vec<Added>,
+    seen: HashSet<Box<str>>,
+}
+
+impl AddedOrigins {
+    fn extend(&mut self, added: Vec<Added>) {
+        for one in added {
+            if self.seen.insert(one.origin.clone()) {
+                self.list.push(one);
+            }
+        }
+    }
+}
+
+/// The rows of a folder; of two files for one origin the first counts.
+fn distinct_rows(rows: &[FileRow]) -> impl Iterator<Item = FetchRow> {
+    let mut seen = HashSet::new();
+    rows.iter()
+        .filter(move |row| row.origin.as_ref().map_or(true, |origin| seen.insert(origin)))
+        .map(FileRow::fetch_row)
+}
+
+fn added_row(added: &Added, files: &HashMap<&str, &FileRow>) -> FetchRow {
+    let origin = Origin::of_url(added.origin.as_bytes()).ok();
+    let file = origin.as_ref().and_then(|origin| files.get(origin.host()));
+    match file {
+        Some(file) if added.entry.class.has_body() => file.http_row(),
+        _ => FetchRow {
+            origin,
+            rank: None,
+            input: None,
+            input_line: None,
+            observation: Observation::of_class(added.entry.class, None),
+        },
+    }
+}
+
+fn batches_of(rows: impl Iterator<Item = FetchRow>) -> impl Iterator<Item = RecordBatch> {
+    let mut rows = rows;
+    std::iter::from_fn(move || {
+        let mut builder = FetchesBuilder::default();
+        rows.by_ref().take(ORIGIN_BATCH_ROWS).for_each(|row| builder.push(&row));
+        (builder.rows() > 0).then(|| builder.finish())
+    })
+}
+
+/// Audits batches of `fetches`.
+struct OriginWorker {
+    evaluator: Evaluator,
+    evaluates_roots: bool,
+}
+
+/// The rows of a batch of origins.
+struct AuditedOrigins {
+    fetches: RecordBatch,
+    rows: Vec<OriginRow>,
+    access: RecordBatch,
+    training: RecordBatch,
+    roots: Option<Evaluated>,
+    totals: Totals,
+}
+
+impl OriginWorker {
+    fn audit(&self, fetches: RecordBatch) -> Result<AuditedOrigins, RowFault> {
+        let rows = origins::rows_of(&fetches, &self.evaluator.library)?;
+        let plan = &self.evaluator.plan;
+        let mut totals = Totals::of_crawlers(plan.crawlers.len());
+        let mut access = CrawlerAccessBuilder::new(&plan.crawlers);
+        let mut training = TrainingBuilder::default();
+        for row in &rows {
+            totals.count_row(row.entry.class);
+            let Some(origin) = &row.origin else { continue };
+            let crawlers = self.access(&row.entry);
+            let preference = self.training(&row.entry);
+            totals.count_access(row.entry.class, &crawlers);
+            totals.count_training(row.entry.class, &preference);
+            access.push(origin, row.rank, &plan.crawlers, &crawlers);
+            training.push(origin, row.rank, &preference);
+        }
+        let roots = self.evaluates_roots.then(|| self.roots(&rows));
+        Ok(AuditedOrigins { access: access.finish(), training: training.finish(), roots, totals, fetches, rows })
+    }
+
+    fn access(&self, entry: &Entry) -> Cow<'_, [CrawlerAccess]> {
+        let plan = &self.evaluator.plan;
+        let fixed = Answer::without_rules(plan.policy, entry.class);
+        let Some(body) = entry.body.map(|id| self.evaluator.library.get(id)) else {
+            let access = if entry.class == FetchClass::Missing { Access::Full } else { Access::Unknown };
+            let root_decision = fixed.map_or(Decision::Unresolved, |answer| answer.decision);
+            return Cow::Owned(vec![CrawlerAccess { access, root_decision, rules: None }; plan.crawlers.len()]);
+        };
+        match fixed {
+            None => Cow::Borrowed(&body.access),
+            Some(Answer { decision, .. }) => {
+                let decided = |access: &CrawlerAccess| CrawlerAccess { root_decision: decision, ..*access };
+                Cow::Owned(body.access.iter().map(decided).collect())
+            }
+        }
+    }
+
+    fn training(&self, entry: &Entry) -> Cow<'_, TrainingRow> {
+        match (entry.body, entry.class) {
+            (Some(id), _) => Cow::Borrowed(&self.evaluator.library.get(id).training_row),
+            (None, FetchClass::Missing) => {
+                Cow::Owned(TrainingRow::without_file(Preference::NoneExpressed, Scope::NoneExpressed, Some(false)))
+            }
+            (None, _) => Cow::Owned(TrainingRow::without_file(Preference::Unknown, Scope::Unknown, None)),
+        }
+    }
+
+    /// Decisions on `/` of each origin.
+    fn roots(&self, rows: &[OriginRow]) -> Evaluated {
+        let origins = || rows.iter().filter_map(|row| row.origin.as_deref().map(|origin| (origin, row.entry)));
+        let urls = UrlBatch::of_urls(origins().map(|(origin, _)| format!("{origin}/")));
+        let mut resolved = origins().map(|(origin, entry)| (Some(Cow::Borrowed(origin)), entry));
+        self.evaluator.evaluate(&urls, |_| resolved.next().expect("as many as URLs"))
+    }
+}

@@ -1,0 +1,303 @@
+//! Flags as typed. What they mean is resolved by `config`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
+
+use super::exit::Failed;
+use crate::config::Options;
+
+/// Reads the robots.txt of very many origins and answers, for every crawler and every URL, whether it may be fetched,
+/// by which line, under which policy, and whether it may be used to train models. The answers are Parquet files.
+#[derive(Debug, Parser)]
+#[command(name = "robots-audit", version, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done; 1 failure while running; 2 a check asked for did not hold; \
+3 usage, settings, unreadable input or output that cannot be written")]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// Flags of every subcommand.
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// TOML file with settings; flags go over it
+    #[arg(short, long, global = true, value_name = "FILE", env = "ROBOTS_AUDIT_CONFIG")]
+    pub(super) config: Option<PathBuf>,
+    /// Threads that evaluate [default: one a core]
+    #[arg(long, global = true, value_name = "N", env = "ROBOTS_AUDIT_THREADS")]
+    pub(super) threads: Option<NonZeroUsize>,
+    /// Form of what goes to stdout
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "table")]
+    pub(super) format: Format,
+    /// No progress bar (there is none either where stderr is no terminal)
+    #[arg(long, global = true)]
+    pub(super) no_progress: bool,
+    /// Nothing but errors and results
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+    /// More about what happens; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(super) verbose: u8,
+    /// Colours on stderr (NO_COLOR is heeded)
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: Color,
+}
+
+/// Forms of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Fetch the robots.txt of every origin, then audit: the main job
+    Scan(ScanArgs),
+    /// Fetch only: the network to a snapshot (tables fetches and bodies)
+    Fetch(FetchArgs),
+    /// Compute all tables from a snapshot or a folder, without the network
+    Audit(AuditArgs),
+    /// Say what one robots.txt says about some URLs
+    Check(CheckArgs),
+    /// Look into the registry of crawlers
+    Crawlers(CrawlersArgs),
+    /// Run the whole pipeline against a small web of generated origins on loopback
+    Demo(DemoArgs),
+    /// Print a completion script
+    Completions {
+        /// For this shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Where the tables go.
+#[derive(Debug, Args)]
+pub(super) struct OutputArgs {
+    /// Folder for the tables, made where it does not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: PathBuf,
+}
+
+/// What is asked of every origin.
+#[derive(Debug, Args)]
+pub(super) struct AskArgs {
+    /// Crawlers: tokens and sets (@common, @ai, @ai-training, @search, @all), or a file of them [default: @common]
+    #[arg(long, value_name = "LIST", env = "ROBOTS_AUDIT_CRAWLERS")]
+    pub(super) crawlers: Option<String>,
+    /// CSV file that extends the registry of crawlers
+    #[arg(long, value_name = "FILE", env = "ROBOTS_AUDIT_REGISTRY")]
+    pub(super) registry: Option<PathBuf>,
+    /// What is made of missing and failed answers: rfc9309, conservative, google [default: rfc9309]
+    #[arg(long, value_name = "POLICY", env = "ROBOTS_AUDIT_POLICY")]
+    pub(super) policy: Option<String>,
+    /// How files are read: rfc9309 [default: rfc9309]
+    #[arg(long, value_name = "MODE", env = "ROBOTS_AUDIT_MATCHING")]
+    pub(super) matching: Option<String>,
+    /// Take a crawler's own groups or the wildcard's, never those of its fall-back token
+    #[arg(long)]
+    pub(super) exact_tokens: bool,
+}
+
+/// Which URLs are evaluated.
+#[derive(Debug, Args)]
+pub(super) struct UrlArgs {
+    /// URLs to evaluate: text, CSV, NDJSON or Parquet, also compressed; `-` is stdin; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(super) urls: Vec<String>,
+    /// Column of the URLs, with dots for structs [default: url]
+    #[arg(long, value_name = "COLUMN", requires = "urls")]
+    pub(super) url_column: Option<String>,
+}
+
+/// What is fetched, and how.
+#[derive(Debug, Args)]
+pub(super) struct LiveArgs {
+    /// Lists of origins (text, CSV, NDJSON, Parquet, also compressed; `-` is stdin), or origins
+    #[arg(required = true, value_name = "ORIGINS")]
+    pub(super) origins: Vec<String>,
+    /// Column of the origins in CSV, NDJSON or Parquet
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) origin_column: Option<String>,
+    /// Attempt only the first N origins
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<u64>,
+    #[command(flatten)]
+    pub(super) manners: MannersArgs,
+}
+
+/// How this program presents itself and behaves.
+#[derive(Debug, Args)]
+pub(super) struct MannersArgs {
+    /// URL or e-mail address that site owners can turn to; required for live fetches
+    #[arg(long, value_name = "URL_OR_EMAIL", env = "ROBOTS_AUDIT_CONTACT")]
+    pub(super) contact: Option<String>,
+    /// Product token of the User-Agent [default: robots-audit]
+    #[arg(long, value_name = "TOKEN", env = "ROBOTS_AUDIT_PRODUCT_TOKEN")]
+    pub(super) product_token: Option<String>,
+    /// Fetches under way at most [default: 256]
+    #[arg(long, value_name = "N", env = "ROBOTS_AUDIT_CONCURRENCY")]
+    pub(super) concurrency: Option<NonZeroUsize>,
+    /// Address range that may be connected to though it is not public; may be repeated
+    #[arg(long, value_name = "CIDR")]
+    pub(super) allow_address: Vec<IpNet>,
+}
+
+/// `scan`.
+#[derive(Debug, Args)]
+pub(super) struct ScanArgs {
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
+    #[command(flatten)]
+    pub(super) urls: UrlArgs,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `fetch`.
+#[derive(Debug, Args)]
+pub(super) struct FetchArgs {
+    #[command(flatten)]
+    pub(super) live: LiveArgs,
+    #[command(flatten)]
+    pub(super) urls: UrlArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `audit`.
+#[derive(Debug, Args)]
+pub(super) struct AuditArgs {
+    /// A snapshot folder (tables fetches and bodies), or dir:FOLDER of HOST.txt files
+    #[arg(long, value_name = "SOURCE")]
+    pub(super) from: String,
+    #[command(flatten)]
+    pub(super) urls: UrlArgs,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// A robots.txt file, `-` for stdin, or with --live a URL
+    #[arg(value_name = "FILE|URL")]
+    pub(super) subject: String,
+    /// URL to ask about: in full, as a path, or as //host/path; may be repeated [default: /, or the URL itself]
+    #[arg(long, value_name = "URL")]
+    pub(super) url: Vec<String>,
+    /// Fetch the robots.txt of the URL's origin
+    #[arg(long)]
+    pub(super) live: bool,
+    /// End with code 2 where a URL is denied or deferred
+    #[arg(long)]
+    pub(super) exit_code: bool,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+    #[command(flatten)]
+    pub(super) manners: MannersArgs,
+}
+
+/// `crawlers`.
+#[derive(Debug, Args)]
+pub(super) struct CrawlersArgs {
+    #[command(subcommand)]
+    pub(super) command: CrawlersCommand,
+}
+
+/// What to look up in the registry.
+#[derive(Debug, Subcommand)]
+pub(super) enum CrawlersCommand {
+    /// The crawlers of a set, or all
+    List {
+        /// @common, @ai, @ai-training, @search or @all
+        #[arg(default_value = "@all")]
+        set: String,
+        /// CSV file that extends the registry
+        #[arg(long, value_name = "FILE")]
+        registry: Option<PathBuf>,
+    },
+    /// What is known of one crawler
+    Show {
+        /// Its product token
+        token: String,
+        /// CSV file that extends the registry
+        #[arg(long, value_name = "FILE")]
+        registry: Option<PathBuf>,
+    },
+}
+
+/// `demo`.
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Origins of the generated web
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub(super) origins: usize,
+    /// Another web for another number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Folder for the tables
+    #[arg(short, long, value_name = "DIR", default_value = "outputs/demo")]
+    pub(super) output: PathBuf,
+}
+
+impl Global {
+    /// These flags, over those of a subcommand, over the file.
+    pub(super) fn options(&self, flags: Options) -> Result<Options, Failed> {
+        let own = Options { threads: self.threads, ..Options::default() };
+        let file = self.config.as_deref().map(Options::read).transpose().map_err(Failed::before)?;
+        Ok(own.or(flags).or(file.unwrap_or_default()))
+    }
+}
+
+impl AskArgs {
+    /// As options.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            crawlers: self.crawlers.clone(),
+            registry: self.registry.clone(),
+            policy: self.policy.clone(),
+            matching: self.matching.clone(),
+            exact_tokens: self.exact_tokens.then_some(true),
+            ..Options::default()
+        }
+    }
+}
+
+impl MannersArgs {
+    /// As options.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            contact: self.contact.clone(),
+            product_token: self.product_token.clone(),
+            concurrency: self.concurrency,
+            allow_address: (!self.allow_address.is_empty()).then(|| self.allow_address.clone()),
+            ..Options::default()
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `demo`: the real scan, against a small web of generated origins on loopback.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+
+use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, ScanArgs, UrlArgs};
+use super::exit::{Exit, Failed};
+use super::scan::run_scan;
+use super::show;
+use crate::config::Options;
+use crate::demo::demo_web::DemoWeb;
+use crate::report::text::number;
+use crate::source::http::{FetchSettings, Fetcher, Network};
+use crate::source::snapshot::Snapshot;
+use crate::tables::sink;
+
+/// Runs the demo: afterwards every class is compared with what the web was made to answer.
+pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
+    let options = global
+        .options(Options { contact: Some("https://example.org/robots-audit-demo".to_owned()), ..Options::default() })?;
+    sink::make_folder(&args.output).map_err(Failed::before)?;
+    let web = DemoWeb::start(args.origins, args.seed).context("cannot start the web").map_err(Failed::before)?;
+    let scan = scan_args(args, &web).map_err(Failed::before)?;
+    let settings = FetchSettings {
+        user_agent: options.user_agent().map_err(Failed::before)?,
+        limits: web.limits(),
+        allowed_addresses: web.allowed_addresses(),
+        network: Network::Embedded(web.network()),
+    };
+    let fetcher = Fetcher::new(settings).map_err(Failed::before)?;
+    run_scan(global, &scan, &options, fetcher.into(), "demo")?;
+    let compared = compare(&args.output, &web).map_err(Failed::running)?;
+    if !global.quiet {
+        show::remark(&format!(
+            "\nDemo: {} of {} origins have the class that the web was made to answer",
+            number(compared.right),
+            number(compared.right + compared.wrong.len() as u64)
+        ));
+    }
+    match compared.wrong.first() {
+        None => Ok(Exit::Done),
+        Some(first) => Err(Failed::running(anyhow!("the scan saw something else than the web answered: {first}"))),
+    }
+}
+
+/// Writes the lists beside the tables, so that the same questions can be asked again by hand.
+fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
+    let lines = |lines: Vec<String>| lines.join("\n") + "\n";
+    let origins = write(&args.output, "origins.txt", &lines(web.targets().collect()))?;
+    let urls = write(&args.output, "urls.txt", &lines(web.urls().map(str::to_owned).collect()))?;
+    Ok(ScanArgs {
+        live: LiveArgs {
+            origins: vec![origins.to_string_lossy().into_owned()],
+            origin_column: None,
+            limit: None,
+            manners: MannersArgs { contact: None, product_token: None, concurrency: None, allow_address: Vec::new() },
+        },
+        urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },
+        ask: AskArgs { crawlers: None, registry: None, policy: None, matching: None, exact_tokens: false },
+        output: OutputArgs { output: args.output.clone() },
+    })
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+    sink::write_text(folder, name, text)?;
+    Ok(folder.join(name))
+}
+
+#[derive(Debug, Default)]
+struct Compared {
+    right: u64,
+    wrong: Vec<String>,
+}
+
+fn compare(folder: &Path, web: &DemoWeb) -> anyhow::Result<Compared> {
+    let mut compared = Compared::default();
+    for batch in Snapshot::open(folder)?.fetches() {
+        let batch = batch?;
+        let text = |name: &str| -> anyhow::Result<_> {
+            let column = batch.column_by_name(name).with_context(|| format!("no column {name}"))?;
+            Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
+        };
+        let (origins, classes, reasons) = (text("origin")?, text("fetch_class")?, text("reason")?);
+        for row in 0..batch.num_rows() {
+            let origin = origins.value(row);
+            let Some((class, reason)) = web.expected(origin) else {
+                compared.wrong.push(format!("{origin} is none of its origins"));
+                continue;
+            };
+            let seen_reason = reasons.is_valid(row).then(|| reasons.value(row));
+            let reason_fits = reason.is_none() || seen_reason == reason.map(crate::robots::access::Reason::as_str);
+            if classes.value(row) == class.as_str() && reason_fits {
+                compared.right += 1;
+            } else {
+                let seen = classes.value(row);
+                compared.wrong.push(format!("{origin} answered {class}, seen was {seen} {seen_reason:?}"));
+            }
+        }
+    }
+    Ok(compared)
+}

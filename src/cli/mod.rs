@@ -1,0 +1,75 @@
+//! The command line: flags as typed, one file a subcommand, the progress bar, exit codes.
+
+mod args;
+mod audit;
+mod check;
+mod crawlers;
+mod demo;
+mod exit;
+mod live;
+mod progress;
+mod scan;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+use exit::{Exit, Failed};
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    progress::log(&cli.global);
+    match run(&cli) {
+        Ok(exit) => exit.into(),
+        Err(failed) => {
+            show::error(&failed.error);
+            failed.exit.into()
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<Exit, Failed> {
+    match &cli.command {
+        Command::Scan(args) => scan::scan(&cli.global, args),
+        Command::Fetch(args) => scan::fetch(&cli.global, args),
+        Command::Audit(args) => audit::audit(&cli.global, args),
+        Command::Check(args) => check::check(&cli.global, args),
+        Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),
+        Command::Demo(args) => demo::demo(&cli.global, args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "robots-audit", &mut script);
+            show::octets(&script)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(Failed::running)?;
+            show::octets(&page)
+        }
+    }
+}
+
+/// Help and version go to stdout and are no failure; everything else is known before work starts.
+fn usage(error: &clap::Error) -> ExitCode {
+    let is_help = !error.use_stderr();
+    // A broken pipe is a quiet success here, too.
+    let _ = error.print();
+    if is_help { Exit::Done.into() } else { Exit::Unusable.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,33 @@
+//! The only place that writes to stdout and stderr.
+#![expect(clippy::print_stderr, reason = "the command line's own messages")]
+
+use std::io::{self, ErrorKind, Write};
+
+use super::exit::{Exit, Failed};
+use crate::tables::text::for_people;
+
+/// Writes text to stdout.
+pub(super) fn text(text: &str) -> Result<Exit, Failed> {
+    octets(text.as_bytes())
+}
+
+/// Writes octets to stdout. A reader that has seen enough is no failure.
+pub(super) fn octets(octets: &[u8]) -> Result<Exit, Failed> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(octets).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failed::running(error)),
+        _ => Ok(Exit::Done),
+    }
+}
+
+/// Writes an error and its causes to stderr, in one line where they have no lines of their own.
+pub(super) fn error(error: &anyhow::Error) {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let lines: Vec<String> = causes.join(": ").lines().map(|line| for_people(line).into_owned()).collect();
+    eprintln!("error: {}", lines.join("\n"));
+}
+
+/// Writes a remark to stderr.
+pub(super) fn remark(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,267 @@
+//! Settings: flags over the TOML file over defaults, resolved to a plan and to fetch settings.
+//!
+//! The library reads no command line and no environment; the command line fills [`Options`] from both.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use ipnet::IpNet;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::audit::plan::Plan;
+use crate::crawlers::{Registry, RegistryError, SelectionError};
+use crate::robots::access::Policy;
+use crate::robots::token::Matching;
+
+/// Crawlers that are asked where none are named.
+pub const CRAWLERS: &str = "@common";
+/// Fetches under way at most. More hide latency, but cost more for each fetch.
+pub const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// Product token of the User-Agent.
+pub const PRODUCT_TOKEN: &str = "robots-audit";
+
+/// What a flag, the environment or the file may say. Everything may be absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// Crawlers to ask about: tokens and sets, or a file.
+    pub crawlers: Option<String>,
+    /// A file that extends the registry.
+    pub registry: Option<PathBuf>,
+    /// What is made of missing and failed answers.
+    pub policy: Option<String>,
+    /// How files are read.
+    pub matching: Option<String>,
+    /// Whether fall-back tokens are ignored.
+    pub exact_tokens: Option<bool>,
+    /// URL or e-mail address that site owners can turn to.
+    pub contact: Option<String>,
+    /// Product token of the User-Agent.
+    pub product_token: Option<String>,
+    /// Fetches under way at most.
+    pub concurrency: Option<NonZeroUsize>,
+    /// Address ranges that the guard lets pass.
+    pub allow_address: Option<Vec<IpNet>>,
+    /// Threads that evaluate.
+    pub threads: Option<NonZeroUsize>,
+    /// Limits of one fetch.
+    pub limits: Option<LimitOptions>,
+}
+
+/// Limits of one fetch, in the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitOptions {
+    /// Seconds for a connection with its TLS handshake.
+    pub connect_s: Option<u64>,
+    /// Seconds until the end of the header fields.
+    pub headers_s: Option<u64>,
+    /// Seconds of silence within a body.
+    pub idle_s: Option<u64>,
+    /// Seconds of one attempt.
+    pub attempt_s: Option<u64>,
+    /// Seconds for one origin.
+    pub origin_s: Option<u64>,
+    /// Octets of a decoded body.
+    pub body_octets: Option<usize>,
+    /// Redirects followed.
+    pub redirects: Option<u16>,
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file is no valid TOML, or holds an unknown key.
+    #[error("in {}", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// The cause, with line and caret.
+        source: Box<toml::de::Error>,
+    },
+    /// A word that is none of a closed set.
+    #[error("{name} {value:?} is not known (there are {known})")]
+    Word {
+        /// The setting.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What there is.
+        known: String,
+    },
+    /// The registry file.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The crawlers asked for.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// A live fetch without a contact.
+    #[error("fetching needs a contact: give --contact with a URL or e-mail address that site owners can turn to")]
+    NoContact,
+    /// The settings of a fetch.
+    #[cfg(feature = "http")]
+    #[error(transparent)]
+    Http(#[from] crate::source::http::HttpError),
+}
+
+impl Options {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, is no TOML, or holds an unknown key.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        toml::from_str(&text).map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })
+    }
+
+    /// These options, and others where these say nothing.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            crawlers: self.crawlers.or(other.crawlers),
+            registry: self.registry.or(other.registry),
+            policy: self.policy.or(other.policy),
+            matching: self.matching.or(other.matching),
+            exact_tokens: self.exact_tokens.or(other.exact_tokens),
+            contact: self.contact.or(other.contact),
+            product_token: self.product_token.or(other.product_token),
+            concurrency: self.concurrency.or(other.concurrency),
+            allow_address: self.allow_address.or(other.allow_address),
+            threads: self.threads.or(other.threads),
+            limits: self.limits.or(other.limits),
+        }
+    }
+
+    /// The registry: the embedded one, extended by the file.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or used.
+    pub fn registry(&self) -> Result<Registry, ConfigError> {
+        let mut registry = Registry::embedded();
+        if let Some(path) = &self.registry {
+            let text = fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+            registry.extend(&text, &path.to_string_lossy())?;
+        }
+        Ok(registry)
+    }
+
+    /// What is asked.
+    ///
+    /// # Errors
+    /// An unknown set, policy or mode, or an unusable registry file.
+    pub fn plan(&self) -> Result<Plan, ConfigError> {
+        let registry = self.registry()?;
+        let crawlers = registry.select(self.crawlers.as_deref().unwrap_or(CRAWLERS))?;
+        let policy = word("policy", self.policy.as_deref(), Policy::Rfc9309, Policy::ALL)?;
+        let matching = self.matching()?;
+        Ok(Plan::new(registry, &crawlers, policy, matching, self.exact_tokens.unwrap_or(false)))
+    }
+
+    /// How files are read.
+    ///
+    /// # Errors
+    /// An unknown mode.
+    pub fn matching(&self) -> Result<Matching, ConfigError> {
+        word("matching", self.matching.as_deref(), Matching::Rfc9309, Matching::ALL)
+    }
+
+    /// Threads that evaluate: as many as the machine has, where nothing is said.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(machine).get()
+    }
+
+    /// Fetches under way at most.
+    #[must_use]
+    pub fn concurrency(&self) -> NonZeroUsize {
+        self.concurrency.unwrap_or(CONCURRENCY)
+    }
+
+    /// The User-Agent of a live fetch.
+    ///
+    /// # Errors
+    /// No contact, or a token or contact that cannot be sent.
+    #[cfg(feature = "http")]
+    pub fn user_agent(&self) -> Result<String, ConfigError> {
+        let contact = self.contact.as_deref().ok_or(ConfigError::NoContact)?;
+        let product_token = self.product_token.as_deref().unwrap_or(PRODUCT_TOKEN);
+        Ok(crate::source::http::user_agent(product_token, contact)?)
+    }
+
+    /// The limits of a live fetch.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn limits(&self) -> crate::source::http::FetchLimits {
+        use std::time::Duration;
+        let mut limits = crate::source::http::FetchLimits::default();
+        let given = self.limits.unwrap_or_default();
+        for (limit, seconds) in [
+            (&mut limits.connect, given.connect_s),
+            (&mut limits.headers, given.headers_s),
+            (&mut limits.idle, given.idle_s),
+            (&mut limits.attempt, given.attempt_s),
+            (&mut limits.origin, given.origin_s),
+        ] {
+            *limit = seconds.map_or(*limit, Duration::from_secs);
+        }
+        limits.body_octets = given.body_octets.unwrap_or(limits.body_octets);
+        limits.redirects = given.redirects.unwrap_or(limits.redirects);
+        limits
+    }
+}
+
+/// A value of a closed set by its name.
+fn word<T: Copy + std::fmt::Display>(
+    name: &'static str,
+    given: Option<&str>,
+    default: T,
+    all: &[T],
+) -> Result<T, ConfigError> {
+    let Some(given) = given else { return Ok(default) };
+    all.iter().copied().find(|value| value.to_string() == given).ok_or_else(|| ConfigError::Word {
+        name,
+        value: given.to_owned(),
+        known: all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_go_over_the_file_and_the_file_over_defaults() {
+        let file: Options = toml::from_str("policy = \"google\"\nconcurrency = 7\n[limits]\nconnect_s = 3\n").unwrap();
+        let flags = Options { policy: Some("conservative".into()), ..Options::default() };
+        let options = flags.or(file);
+        assert_eq!(options.plan().unwrap().policy, Policy::Conservative);
+        assert_eq!(options.concurrency().get(), 7);
+        assert_eq!(options.plan().unwrap().crawlers.len(), 10);
+    }
+
+    #[test]
+    fn unknown_words_are_named_with_what_there_is() {
+        let options = Options { policy: Some("strict".into()), ..Options::default() };
+        let error = options.plan().unwrap_err().to_string();
+        assert_eq!(error, "policy \"strict\" is not known (there are rfc9309, conservative, google)");
+        assert!(toml::from_str::<Options>("polcy = \"google\"").is_err());
+    }
+
+    #[test]
+    fn the_sample_file_is_valid() {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/robots-audit.toml");
+        let options = Options::read(&sample).unwrap();
+        assert!(options.plan().is_ok());
+    }
+}

@@ -1,0 +1,29 @@
+//! What a run found, for people and for programs: one form of output a file.
+
+pub mod json;
+pub mod text;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::audit::plan::Plan;
+use crate::audit::totals::Totals;
+
+/// What there is to report about a finished run.
+#[derive(Debug)]
+pub struct Summary<'a> {
+    /// The command: `scan`, `fetch`, `audit` or `demo`.
+    pub command: &'static str,
+    /// What was asked; `None` where only a snapshot was made.
+    pub plan: Option<&'a Plan>,
+    /// What was counted.
+    pub totals: &'a Totals,
+    /// Where the tables are.
+    pub folder: PathBuf,
+    /// When the run started, RFC 3339.
+    pub started_at: String,
+    /// How long it took.
+    pub duration: Duration,
+    /// Threads that evaluated.
+    pub threads: usize,
+}
