@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use robots_audit::origin::{Origin, Scheme, Target, URL_OCTETS, normal_form};
 use robots_audit::robots::path::RawPath;
 
-mod twin;
+mod twin_path;
 
 fuzz_target!(|input: &[u8]| {
     if let Ok(target) = Target::parse(input) {
@@ -52,7 +52,7 @@ fn check_path(url: &[u8]) {
     let path = RawPath::of_url(url).normalised();
     assert_eq!(path.first(), Some(&b'/'));
     assert!(path.iter().all(|octet| octet.is_ascii() && !b"*$#".contains(octet)));
-    assert_eq!(path, twin::path_of(url));
+    assert_eq!(path, twin_path::path_of(url));
     if url.first() == Some(&b'/') && url.get(1) != Some(&b'/') {
         assert_eq!(RawPath::of_url(&[b"https://a.test", url].concat()).normalised(), path);
     }

@@ -16,7 +16,8 @@ use robots_audit::robots::verdict::{self, Verdict};
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
 use robots_audit::tables::text;
 
-mod twin;
+mod twin_path;
+mod twin_rules;
 
 /// Rules that coverage and the twin are asked about: both take time that grows with them.
 const RULES: usize = 48;
@@ -35,7 +36,7 @@ fuzz_target!(|input: &[u8]| {
     check_structure(&robots, body);
     let index = GroupIndex::of(&robots);
     let path = RawPath::of_url(url).normalised();
-    assert_eq!(path, twin::path_of(url));
+    assert_eq!(path, twin_path::path_of(url));
     let agent = String::from_utf8_lossy(agent);
     if let Some(asked) = Asked::named(&agent, Matching::Rfc9309) {
         check_verdict(&robots, &index, &asked, url, &path);
@@ -79,7 +80,7 @@ fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[
             .map(|place| &robots.rules[*place])
             .map(|rule| (rule.directive == Directive::Allow, rule.value))
             .collect();
-        let expected = twin::decide(&values, path).map(|place| robots.rules[places[place]].line);
+        let expected = twin_rules::decide(&values, path).map(|place| robots.rules[places[place]].line);
         assert_eq!(rules.decide(path).map(|hit| hit.line), expected);
     }
     let is_refused = rules.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
