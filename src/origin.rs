@@ -193,15 +193,17 @@ fn labels_fit(host: &[u8]) -> bool {
 }
 
 fn parsed(url: &[u8]) -> Result<String, Reason> {
-    let text = std::str::from_utf8(url).map_err(|_| Reason::Host)?.trim();
-    if text.len() > URL_OCTETS {
+    if url.trim_ascii().len() > URL_OCTETS {
         return Err(Reason::Length);
     }
-    let (scheme, rest) = split_scheme(text)?;
+    // Only the authority has to be text: path and query may hold any octets.
+    let text = String::from_utf8_lossy(url);
+    let (scheme, rest) = split_scheme(text.trim())?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host_and_port = authority.rsplit('@').next().unwrap_or(authority);
     // The URL library would drop or reread these; readers of the same line would then see different hosts.
-    if authority.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
+    let is_reread = |c: char| c.is_control() || c.is_whitespace() || c == '\\' || c == char::REPLACEMENT_CHARACTER;
+    if authority.contains(is_reread) {
         return Err(Reason::Host);
     }
     let (host, port) = match Url::parse(&format!("{}://{host_and_port}/", scheme.as_str())) {
@@ -322,6 +324,17 @@ mod tests {
         }
         assert_eq!(normal(&format!("{}.test", "a".repeat(64))), "!length");
         assert_eq!(normal(&format!("https://a.test/{}", "a".repeat(URL_OCTETS))), "!length");
+    }
+
+    #[test]
+    fn only_the_authority_has_to_be_text() {
+        let normal = |url: &[u8]| normal_form(url).map(Cow::into_owned);
+        for url in [&b"https://a.test/\xFF\0"[..], b"https://A.test/\xFF\0", b"A.test?\xE9#\xFC"] {
+            assert_eq!(normal(url).as_deref(), Ok("https://a.test"), "{url:?}");
+        }
+        for url in [&b"https://\xFF.test/"[..], b"https://\xFF@a.test/", b"\xFFhttps://a.test"] {
+            assert_eq!(normal(url), Err(Reason::Host), "{url:?}");
+        }
     }
 
     #[test]

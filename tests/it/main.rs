@@ -11,6 +11,8 @@ mod demo_web;
 mod duckdb;
 #[cfg(feature = "cli")]
 mod fetch_cases;
+mod hostile;
+mod layers;
 mod naive;
 #[cfg(feature = "cli")]
 mod program;

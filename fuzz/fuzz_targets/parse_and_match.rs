@@ -1,0 +1,125 @@
+//! A body, a crawler and a URL through parsing, choice of groups, compilation, verdict, coverage and training.
+//!
+//! The input is a body; behind its last two NULs stand a crawler's name and a URL.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use robots_audit::robots::access::suspect_body;
+use robots_audit::robots::coverage::{self, Coverage, RulesFile};
+use robots_audit::robots::finding::FINDINGS;
+use robots_audit::robots::group::GroupIndex;
+use robots_audit::robots::matcher::RuleSet;
+use robots_audit::robots::parse::{Directive, Robots};
+use robots_audit::robots::path::RawPath;
+use robots_audit::robots::token::{Asked, Matching};
+use robots_audit::robots::verdict::{self, Verdict};
+use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
+use robots_audit::tables::text;
+
+mod twin_path;
+mod twin_rules;
+
+/// Rules that coverage and the twin are asked about: both take time that grows with them.
+const RULES: usize = 48;
+/// Octets of a path that the twin is asked about.
+const PATH_OCTETS: usize = 512;
+
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.rsplitn(3, |octet| *octet == 0);
+    let (last, middle, first) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+    let (body, agent, url) = match (first, middle) {
+        (Some(body), Some(agent)) => (body, agent, last),
+        (_, Some(body)) => (body, &b"*"[..], last),
+        _ => (last, &b"*"[..], &b"https://a.test/x"[..]),
+    };
+    let robots = Robots::parse(body, Matching::Rfc9309);
+    check_structure(&robots, body);
+    let index = GroupIndex::of(&robots);
+    let path = RawPath::of_url(url).normalised();
+    assert_eq!(path, twin_path::path_of(url));
+    let agent = String::from_utf8_lossy(agent);
+    if let Some(asked) = Asked::named(&agent, Matching::Rfc9309) {
+        check_verdict(&robots, &index, &asked, url, &path);
+    }
+    check_verdict(&robots, &index, &Asked::Star, url, &path);
+    check_training(&robots, &index, &path);
+    check_text(body);
+    let _ = suspect_body(body);
+});
+
+fn check_structure(robots: &Robots<'_>, body: &[u8]) {
+    assert!(robots.findings.len() <= FINDINGS + 1);
+    assert!(robots.records <= robots.lines);
+    assert!(robots.lines as usize <= body.len() + 1);
+    let mut end = 0;
+    for group in &robots.groups {
+        assert!(!group.agents.is_empty());
+        assert_eq!(group.rules.start, end);
+        end = group.rules.end;
+        assert!(group.crawl_delay_s.is_none_or(|seconds| seconds >= 0.0 && seconds.is_finite()));
+    }
+    assert_eq!(end, robots.rules.len());
+    assert!(robots.rules.windows(2).all(|pair| pair[0].line < pair[1].line));
+    assert!(robots.rules.iter().all(|rule| !rule.value.is_empty() && u32::from(rule.line) <= robots.lines));
+}
+
+fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[u8], path: &[u8]) {
+    let choice = index.choose(asked);
+    let rules = RuleSet::of_groups(robots, choice.groups);
+    let verdict = Verdict::of_path(&rules, choice.source, path);
+    assert_eq!(verdict, verdict::of_url(robots, asked, url));
+    let places: Vec<usize> =
+        choice.groups.iter().flat_map(|group| robots.groups[*group as usize].rules.clone()).collect();
+    assert_eq!(places.len(), (rules.n_allow() + rules.n_disallow()) as usize);
+    if places.len() > RULES {
+        return;
+    }
+    if path.len() <= PATH_OCTETS {
+        let values: Vec<(bool, &[u8])> = places
+            .iter()
+            .map(|place| &robots.rules[*place])
+            .map(|rule| (rule.directive == Directive::Allow, rule.value))
+            .collect();
+        let expected = twin_rules::decide(&values, path).map(|place| robots.rules[places[place]].line);
+        assert_eq!(rules.decide(path).map(|hit| hit.line), expected);
+    }
+    let is_refused = rules.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
+    check_coverage(coverage::of_rules(&rules, RulesFile::Counts), is_refused);
+    if path != b"/robots.txt" {
+        check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt), is_refused);
+    }
+}
+
+fn check_coverage(coverage: Coverage, is_refused: bool) {
+    match coverage {
+        Coverage::Everything => assert!(!is_refused),
+        Coverage::Nothing => assert!(is_refused),
+        Coverage::Partial | Coverage::Undetermined => {}
+    }
+}
+
+fn check_training(robots: &Robots<'_>, index: &GroupIndex, path: &[u8]) {
+    let training = Training::of(robots, index);
+    assert!(training::near_misses(robots).len() <= TOKENS_LISTED);
+    assert!(training::other_policy_tokens(robots).len() <= TOKENS_LISTED);
+    assert_eq!(training.rules().is_some(), training.first_line().is_some());
+    if training.rules().is_some_and(|rules| rules.entries().len() > RULES) {
+        return;
+    }
+    let preference = training.preference(path).0;
+    match training.scope() {
+        Scope::NoneExpressed => assert_eq!(preference, Preference::NoneExpressed),
+        Scope::InFavor => assert_eq!(preference, Preference::InFavor),
+        Scope::Against => assert_eq!(preference, Preference::Against),
+        Scope::Mixed => assert!(matches!(preference, Preference::InFavor | Preference::Against)),
+        Scope::Unknown => unreachable!("the file was read"),
+    }
+}
+
+fn check_text(octets: &[u8]) {
+    let shown = text::of_octets(octets);
+    if let Ok(valid) = std::str::from_utf8(octets) {
+        assert_eq!(shown, valid);
+    }
+    assert!(!text::for_people(&shown).chars().any(char::is_control));
+}
