@@ -9,8 +9,10 @@ use ipnet::IpNet;
 use super::exit::Failed;
 use crate::config::Options;
 
-/// Reads the robots.txt of very many origins and answers, for every crawler and every URL, whether it may be fetched,
-/// by which line, under which policy, and whether it may be used to train models. The answers are Parquet files.
+/// Audit the robots.txt of very many origins
+///
+/// For every crawler and every URL: may it be fetched, by which line, under which policy, and may it be used to train
+/// models? The answers are Parquet files.
 #[derive(Debug, Parser)]
 #[command(name = "robots-audit", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done; 1 failure while running; 2 a check asked for did not hold; \
@@ -24,15 +26,16 @@ pub(super) struct Cli {
 
 /// Flags of every subcommand.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "General")]
 pub(super) struct Global {
     /// TOML file with settings; flags go over it
-    #[arg(short, long, global = true, value_name = "FILE", env = "ROBOTS_AUDIT_CONFIG")]
+    #[arg(short, long, global = true, value_name = "FILE", env = "ROBOTS_AUDIT_CONFIG", hide_env_values = true)]
     pub(super) config: Option<PathBuf>,
     /// Threads that evaluate [default: one a core]
-    #[arg(long, global = true, value_name = "N", env = "ROBOTS_AUDIT_THREADS")]
+    #[arg(long, global = true, value_name = "N", env = "ROBOTS_AUDIT_THREADS", hide_env_values = true)]
     pub(super) threads: Option<NonZeroUsize>,
-    /// Form of what goes to stdout
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "table")]
+    /// Form of what goes to stdout: table or json
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
     pub(super) format: Format,
     /// No progress bar (there is none either where stderr is no terminal)
     #[arg(long, global = true)]
@@ -43,8 +46,8 @@ pub(super) struct Global {
     /// More about what happens; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// Colours on stderr (`NO_COLOR` is heeded)
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Colours on stderr: auto, always or never (`NO_COLOR` is heeded)
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(super) color: Color,
 }
 
@@ -94,6 +97,7 @@ pub(super) enum Command {
 
 /// Where the tables go.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(super) struct OutputArgs {
     /// Folder for the tables, made where it does not exist
     #[arg(short, long, value_name = "DIR")]
@@ -102,18 +106,19 @@ pub(super) struct OutputArgs {
 
 /// What is asked of every origin.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "What is asked")]
 pub(super) struct AskArgs {
     /// Crawlers: tokens and sets (@common, @ai, @ai-training, @search, @all), or a file of them [default: @common]
-    #[arg(long, value_name = "LIST", env = "ROBOTS_AUDIT_CRAWLERS")]
+    #[arg(long, value_name = "LIST", env = "ROBOTS_AUDIT_CRAWLERS", hide_env_values = true)]
     pub(super) crawlers: Option<String>,
     /// CSV file that extends the registry of crawlers
-    #[arg(long, value_name = "FILE", env = "ROBOTS_AUDIT_REGISTRY")]
+    #[arg(long, value_name = "FILE", env = "ROBOTS_AUDIT_REGISTRY", hide_env_values = true)]
     pub(super) registry: Option<PathBuf>,
     /// What is made of missing and failed answers: rfc9309, conservative, google [default: rfc9309]
-    #[arg(long, value_name = "POLICY", env = "ROBOTS_AUDIT_POLICY")]
+    #[arg(long, value_name = "POLICY", env = "ROBOTS_AUDIT_POLICY", hide_env_values = true)]
     pub(super) policy: Option<String>,
     /// How files are read: rfc9309 [default: rfc9309]
-    #[arg(long, value_name = "MODE", env = "ROBOTS_AUDIT_MATCHING")]
+    #[arg(long, value_name = "MODE", env = "ROBOTS_AUDIT_MATCHING", hide_env_values = true)]
     pub(super) matching: Option<String>,
     /// Take a crawler's own groups or the wildcard's, never those of its fall-back token
     #[arg(long)]
@@ -122,6 +127,7 @@ pub(super) struct AskArgs {
 
 /// Which URLs are evaluated.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "URLs")]
 pub(super) struct UrlArgs {
     /// URLs to evaluate: text, CSV, NDJSON or Parquet, also compressed; `-` is stdin; may be repeated
     #[arg(long, value_name = "FILE")]
@@ -133,6 +139,7 @@ pub(super) struct UrlArgs {
 
 /// What is fetched, and how.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Origins")]
 pub(super) struct LiveArgs {
     /// Lists of origins (text, CSV, NDJSON, Parquet, also compressed; `-` is stdin), or origins
     #[arg(required = true, value_name = "ORIGINS")]
@@ -149,15 +156,16 @@ pub(super) struct LiveArgs {
 
 /// How this program presents itself and behaves.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Manners")]
 pub(super) struct MannersArgs {
     /// URL or e-mail address that site owners can turn to; required for live fetches
-    #[arg(long, value_name = "URL_OR_EMAIL", env = "ROBOTS_AUDIT_CONTACT")]
+    #[arg(long, value_name = "URL_OR_EMAIL", env = "ROBOTS_AUDIT_CONTACT", hide_env_values = true)]
     pub(super) contact: Option<String>,
     /// Product token of the User-Agent [default: robots-audit]
-    #[arg(long, value_name = "TOKEN", env = "ROBOTS_AUDIT_PRODUCT_TOKEN")]
+    #[arg(long, value_name = "TOKEN", env = "ROBOTS_AUDIT_PRODUCT_TOKEN", hide_env_values = true)]
     pub(super) product_token: Option<String>,
     /// Fetches under way at most [default: 256]
-    #[arg(long, value_name = "N", env = "ROBOTS_AUDIT_CONCURRENCY")]
+    #[arg(long, value_name = "N", env = "ROBOTS_AUDIT_CONCURRENCY", hide_env_values = true)]
     pub(super) concurrency: Option<NonZeroUsize>,
     /// Address range that may be connected to though it is not public; may be repeated
     #[arg(long, value_name = "CIDR")]
