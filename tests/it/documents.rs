@@ -79,8 +79,8 @@ fn the_readme_names_the_columns_of_every_table() {
     let names: Vec<&str> = tables.iter().map(|cells| bare(cells[0])).collect();
     assert_eq!(names, Table::ALL.iter().map(|table| table.as_str()).collect::<Vec<_>>());
     for (cells, table) in tables.iter().zip(Table::ALL) {
-        let named: Vec<&str> = cells[2].split(", ").map(bare).collect();
-        assert_eq!(named, columns(*table), "{table}");
+        let told: Vec<&str> = cells[2].split(", ").map(bare).collect();
+        assert_eq!(told, columns(*table), "{table}");
     }
 }
 
@@ -108,11 +108,8 @@ fn every_finding_is_explained_by_examples_that_have_it() {
 fn the_readme_has_the_policies_as_they_are() {
     let text = document("README.md");
     let table = rows(section(&text, "## Policies").expect("a section"));
-    let classes: Vec<&str> = table.iter().map(|cells| bare(cells[0])).collect();
-    assert_eq!(
-        BTreeSet::from_iter(classes.iter().copied()),
-        FetchClass::ALL.iter().map(|class| class.as_str()).collect::<BTreeSet<_>>()
-    );
+    let told: BTreeSet<&str> = table.iter().map(|cells| bare(cells[0])).collect();
+    assert_eq!(told, FetchClass::ALL.iter().map(|class| class.as_str()).collect());
     for cells in table {
         let class = FetchClass::from_name(bare(cells[0])).expect("a class");
         let told: Vec<&str> = cells[2..5].to_vec();
@@ -176,6 +173,7 @@ fn links_between_documents_lead_somewhere() {
 #[cfg(feature = "cli")]
 mod of_the_program {
     use super::*;
+    use crate::duckdb::python;
     use crate::program::{run, temporary, write};
 
     const COMMANDS: [&str; 8] = ["scan", "fetch", "audit", "check", "crawlers", "demo", "completions", "man"];
@@ -230,14 +228,57 @@ mod of_the_program {
     fn the_check_prints_what_the_readme_shows() {
         let text = document("README.md");
         let shown = section(&text, "## One file").expect("a section");
-        let (robots, printed) = match blocks(shown, "text")[..] {
-            [robots, printed, ..] => (robots, printed),
-            _ => panic!("a file and what is printed about it"),
-        };
+        let [robots, printed, ..] = blocks(shown, "text")[..] else { panic!("a file and what is printed about it") };
         let command = blocks(shown, "sh")[0].trim().replace('\'', "");
         let folder = temporary();
         write(folder.path(), "robots.txt", robots);
         let arguments: Vec<&str> = command.split(' ').skip(1).collect();
         assert_eq!(run(folder.path(), &arguments, 0).0, printed);
+    }
+
+    /// Asks the questions between `sql` fences and prints the answers in columns, numbers to the right.
+    const QUESTIONS: &str = r"
+import duckdb, re
+connection = duckdb.connect()
+connection.execute(open('outputs/demo/views.sql').read())
+for question in re.findall('```sql\n(.*?)```', open('README.md').read(), re.S):
+    relation = connection.sql(question)
+    rows = relation.fetchall()
+    def is_number(column):
+        return all(isinstance(row[column], (int, float)) for row in rows)
+    def text(value):
+        if isinstance(value, float):
+            return '%.3f' % value
+        return 'NULL' if value is None else 'TIME' if hasattr(value, 'isoformat') else str(value)
+    cells = [relation.columns] + [[text(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    for row in cells:
+        fitted = [v.rjust(w) if is_number(i) else v.ljust(w) for i, (v, w) in enumerate(zip(row, widths))]
+        print('  '.join(fitted).rstrip())
+    print()
+";
+
+    #[test]
+    fn the_demo_answers_what_the_readme_shows() {
+        let folder = temporary();
+        let text = document("README.md");
+        write(folder.path(), "README.md", &text);
+        let (printed, _) = run(folder.path(), &["demo"], 0);
+        let shown = blocks(&text, "text").into_iter().find(|block| block.contains("How they answered"));
+        let shown: Vec<&str> = shown.expect("what the demo prints").lines().skip(1).collect();
+        for line in shown.iter().filter(|line| line.trim() != "…") {
+            assert!(printed.lines().any(|printed| printed == *line), "{line}\n{printed}");
+        }
+        let Some(answers) = python("the_demo_answers_what_the_readme_shows", folder.path(), QUESTIONS) else { return };
+        let questions = section(&text, "## Eight questions").expect("a section");
+        let shown = blocks(questions, "text").join("\n") + "\n";
+        assert_eq!(squeezed(&answers), squeezed(&shown));
+    }
+
+    /// The words of each line: the only times are those of the fetches, and they are another's at every run.
+    fn squeezed(answers: &str) -> Vec<Vec<&str>> {
+        let is_date = |word: &str| word.len() == 10 && word.split('-').map(str::len).eq([4, 2, 2]);
+        let is_time = |word: &&str| is_date(word) || word.ends_with("+00") || *word == "TIME";
+        answers.lines().map(|line| line.split_whitespace().filter(|word| !is_time(word)).collect()).collect()
     }
 }
