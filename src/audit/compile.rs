@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use arrow::array::RecordBatch;
 
 use super::plan::Plan;
-use crate::robots::coverage::{self, Coverage, RulesFile};
+use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::decision::Answer;
 use crate::robots::finding::{Code, Finding};
 use crate::robots::group::{Choice, GroupIndex, GroupSource};
@@ -100,8 +100,9 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
     let mut sets = RuleSets { robots, by_groups: HashMap::new(), list: Vec::new() };
     let crawlers: Vec<Applied> = plan.asked.iter().map(|asked| sets.apply(index.choose(asked))).collect();
     let rule_sets = sets.list;
-    let coverages: Vec<Coverage> =
-        rule_sets.iter().map(|rules| coverage::of_rules(rules, RulesFile::IsExempt)).collect();
+    let mut budget = Budget::default();
+    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::IsExempt, &mut budget);
+    let coverages: Vec<Coverage> = rule_sets.iter().map(coverage_of).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
     let summary = Summary { plan, robots, index: &index, rule_sets: &rule_sets, coverages: &coverages };
     let training = Training::of(robots, &index);

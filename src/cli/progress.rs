@@ -1,10 +1,11 @@
 //! Readers of a run's events: a bar on a terminal, a log on stderr.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use tracing_subscriber::filter::LevelFilter;
 
 use super::args::{Color, Global};
@@ -91,12 +92,17 @@ impl Progress {
             Stage::Finish => ("finishing", "tables"),
         };
         let counts = match total {
-            Some(_) => format!("{{bar:24}} {{human_pos}} / {{human_len}} {unit}  {{per_sec}}  eta {{eta}}"),
-            None => format!("{{spinner}} {{human_pos}} {unit}  {{per_sec}}  {{elapsed}}"),
+            Some(_) => format!("{{bar:24}} {{human_pos}} / {{human_len}} {unit}  {{rate}}  eta {{eta}}"),
+            None => format!("{{spinner}} {{human_pos}} {unit}  {{rate}}  {{elapsed}}"),
         };
         let style = ProgressStyle::with_template(&format!("{what:<10} {counts}  {{wide_msg}}"));
-        self.bar.set_style(style.expect("a valid template"));
+        let rate = |state: &ProgressState, text: &mut dyn Write| {
+            // Nothing to do about a line that cannot be drawn.
+            let _ = write!(text, "{:.0}/s", state.per_sec());
+        };
+        self.bar.set_style(style.expect("a valid template").with_key("rate", rate));
         self.bar.reset();
+        self.bar.enable_steady_tick(REDRAW);
         self.bar.set_message("");
         match total {
             Some(total) => self.bar.set_length(total),

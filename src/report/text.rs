@@ -112,6 +112,9 @@ fn decisions(totals: &Totals) -> String {
         number(totals.urls.urls),
         number(totals.bodies)
     );
+    if totals.urls.nulls > 0 {
+        text += &format!("  {} rows without a URL were left out\n", number(totals.urls.nulls));
+    }
     if totals.undetermined > 0 {
         text += &format!(
             "  {} rule sets are too entangled to tell whether any path is refused; they count as partial\n",

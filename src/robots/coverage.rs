@@ -6,17 +6,42 @@
 //! search has a limit; beyond it the answer is [`Coverage::Undetermined`].
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::rc::Rc;
 
 use super::matcher::{Entry, RuleSet};
 use super::parse::Directive;
 use super::path::is_robots_txt;
 use super::pattern::Shape;
 
-/// States of the product automaton that are visited before the search gives up.
+/// States of the product automaton that are visited before a search gives up.
 pub const STATE_LIMIT: usize = 4_096;
 
-/// Steps of single automata that are taken before the search gives up: the bound on time.
+/// Places of single automata that are held before a search gives up: the bound on memory (12 octets each).
+pub const PLACE_LIMIT: usize = 4_000_000;
+
+/// Steps of single automata that are taken for one body before its searches give up: the bound on time.
 pub const STEP_LIMIT: usize = 20_000_000;
+
+/// The steps that are left for a body, however many rule sets it has.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    steps: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { steps: STEP_LIMIT }
+    }
+}
+
+impl Budget {
+    /// Takes steps; whether there were as many.
+    const fn take(&mut self, steps: usize) -> bool {
+        let is_enough = steps <= self.steps;
+        self.steps = self.steps.saturating_sub(steps);
+        is_enough
+    }
+}
 
 /// Rules whose shortest paths are tried before the search.
 const WITNESS_RULES: usize = 128;
@@ -74,15 +99,15 @@ impl Seen {
     }
 }
 
-/// How much a rule set lets through.
+/// How much a rule set lets through. The budget is that of the whole body.
 #[must_use]
-pub fn of_rules(rules: &RuleSet, rules_file: RulesFile) -> Coverage {
+pub fn of_rules(rules: &RuleSet, rules_file: RulesFile, budget: &mut Budget) -> Coverage {
     let entries = deciding(rules.entries());
     if let Some(coverage) = at_a_glance(entries) {
         return coverage;
     }
     let seen = witnesses(rules, entries, rules_file);
-    if seen.both() { Coverage::Partial } else { search(entries, rules_file, seen) }
+    if seen.both() { Coverage::Partial } else { search(entries, rules_file, seen, budget) }
 }
 
 /// The rules down to the first that matches every path: those behind it never decide.
@@ -144,12 +169,11 @@ fn shortest_paths(shape: &Shape) -> Vec<Vec<u8>> {
 }
 
 /// Searches the product of the rules' automata, breadth first.
-fn search(entries: &[Entry], rules_file: RulesFile, mut seen: Seen) -> Coverage {
+fn search(entries: &[Entry], rules_file: RulesFile, mut seen: Seen, budget: &mut Budget) -> Coverage {
     let product = Product::of(entries, rules_file);
-    let start = product.step(&product.start(), b'/');
-    let mut known = HashSet::from([start.clone()]);
+    let start: Rc<[Place]> = product.step(&product.start(), b'/');
+    let mut known = HashSet::from([Rc::clone(&start)]);
     let mut queue = VecDeque::from([start]);
-    let mut steps = 0;
     while let Some(state) = queue.pop_front() {
         if let Some(directive) = product.directive(&state) {
             seen.add(directive);
@@ -160,16 +184,15 @@ fn search(entries: &[Entry], rules_file: RulesFile, mut seen: Seen) -> Coverage 
         if state.iter().all(|place| matches!(place, Place::Dead | Place::Done)) {
             continue;
         }
+        let is_within = known.len() <= STATE_LIMIT && known.len() * state.len() <= PLACE_LIMIT;
+        if !is_within || !budget.take(product.alphabet.len() * state.len()) {
+            return Coverage::Undetermined;
+        }
         for octet in &product.alphabet {
             let next = product.step(&state, *octet);
-            if !known.contains(&next) {
-                known.insert(next.clone());
+            if known.insert(Rc::clone(&next)) {
                 queue.push_back(next);
             }
-        }
-        steps += product.alphabet.len() * product.machines.len();
-        if known.len() > STATE_LIMIT || steps > STEP_LIMIT {
-            return Coverage::Undetermined;
         }
     }
     seen.coverage()
@@ -306,7 +329,7 @@ impl<'a> Product<'a> {
         self.machines.iter().map(Machine::start).collect()
     }
 
-    fn step(&self, state: &[Place], octet: u8) -> Vec<Place> {
+    fn step(&self, state: &[Place], octet: u8) -> Rc<[Place]> {
         self.machines.iter().zip(state).map(|(machine, place)| machine.step(*place, octet)).collect()
     }
 
@@ -326,7 +349,7 @@ mod tests {
     fn coverage(rules: &str, rules_file: RulesFile) -> Coverage {
         let body = format!("User-agent: *\n{}", rules.replace(", ", "\n"));
         let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
-        of_rules(&RuleSet::of_groups(&robots, &[0]), rules_file)
+        of_rules(&RuleSet::of_groups(&robots, &[0]), rules_file, &mut Budget::default())
     }
 
     #[test]
@@ -374,5 +397,14 @@ mod tests {
             rules += &format!(", Allow: /*{a}{a}*{b}{b}, Disallow: /*{a}{a}*{b}{b}*");
         }
         assert_eq!(coverage(&rules, RulesFile::IsExempt), Coverage::Undetermined);
+    }
+
+    #[test]
+    fn a_spent_budget_is_no_answer() {
+        let robots = Robots::parse(b"User-agent: *\nDisallow: /\nAllow: /robots.txt$\n", Matching::Rfc9309);
+        let rules = RuleSet::of_groups(&robots, &[0]);
+        let mut spent = Budget { steps: 3 };
+        assert_eq!(of_rules(&rules, RulesFile::IsExempt, &mut spent), Coverage::Undetermined);
+        assert_eq!(of_rules(&rules, RulesFile::IsExempt, &mut Budget::default()), Coverage::Nothing);
     }
 }

@@ -4,7 +4,7 @@
 //! ordinary rules, but the wildcard never speaks for it, in either direction: absence is "none expressed".
 
 use crate::robots::access::names;
-use crate::robots::coverage::{self, Coverage, RulesFile};
+use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::group::GroupIndex;
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::{Directive, Robots, TRAINING_TOKEN, is_training_near_miss};
@@ -77,7 +77,7 @@ impl Training {
         let Some(rules) = &self.rules else {
             return Scope::NoneExpressed;
         };
-        match coverage::of_rules(rules, RulesFile::Counts) {
+        match coverage::of_rules(rules, RulesFile::Counts, &mut Budget::default()) {
             Coverage::Everything => Scope::InFavor,
             Coverage::Nothing => Scope::Against,
             Coverage::Partial | Coverage::Undetermined => Scope::Mixed,

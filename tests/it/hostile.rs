@@ -3,7 +3,7 @@
 use std::fs;
 
 use robots_audit::robots::access::suspect_body;
-use robots_audit::robots::coverage::{self, Coverage, RulesFile};
+use robots_audit::robots::coverage::{self, Budget, Coverage, RulesFile};
 use robots_audit::robots::finding::FINDINGS;
 use robots_audit::robots::group::{GroupIndex, GroupSource};
 use robots_audit::robots::matcher::RuleSet;
@@ -168,7 +168,7 @@ fn everything_answers(body: &[u8], robots: &Robots<'_>) {
 
 /// The access class never contradicts a verdict.
 fn rule_set_answers(rules: &RuleSet, source: GroupSource, paths: &[Vec<u8>]) {
-    let coverage = coverage::of_rules(rules, RulesFile::IsExempt);
+    let coverage = coverage::of_rules(rules, RulesFile::IsExempt, &mut Budget::default());
     for path in paths {
         let verdict = Verdict::of_path(rules, source, path);
         let agrees = match coverage {

@@ -14,6 +14,8 @@ mod duckdb;
 mod fetch_cases;
 mod hostile;
 mod layers;
+#[cfg(feature = "cli")]
+mod live;
 mod naive;
 #[cfg(feature = "cli")]
 mod program;

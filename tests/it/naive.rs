@@ -1,9 +1,10 @@
 //! A second reading of the rules, as plain as can be: the twin that the matcher has to agree with.
 
 use proptest::prelude::*;
+use robots_audit::robots::coverage::{self, Budget, Coverage, RulesFile};
 use robots_audit::robots::group::{GroupIndex, GroupSource};
 use robots_audit::robots::matcher::RuleSet;
-use robots_audit::robots::parse::Robots;
+use robots_audit::robots::parse::{Directive, Robots};
 use robots_audit::robots::path::RawPath;
 use robots_audit::robots::token::Matching;
 use robots_audit::robots::verdict::Verdict;
@@ -60,6 +61,49 @@ fn decide(rules: &[(bool, String)], path: &str) -> Option<usize> {
 
 fn rules() -> impl Strategy<Value = Vec<(bool, String)>> {
     prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..6)
+}
+
+/// Every path of up to seven octets over a small alphabet.
+fn short_paths() -> Vec<Vec<u8>> {
+    let mut paths = vec![b"/".to_vec()];
+    let mut from = 0;
+    for _ in 1..7 {
+        let to = paths.len();
+        for place in from..to {
+            for octet in *b"/ab#" {
+                let longer = [&paths[place][..], &[octet]].concat();
+                paths.push(longer);
+            }
+        }
+        from = to;
+    }
+    paths
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn coverage_agrees_with_trying_every_short_path(
+        rules in prop::collection::vec((any::<bool>(), "[/*][ab*]{0,3}[$]?"), 1..4),
+    ) {
+        let mut body = String::from("User-agent: *\n");
+        for (is_allow, value) in &rules {
+            body += &format!("{}: {value}\n", if *is_allow { "Allow" } else { "Disallow" });
+        }
+        let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
+        let compiled = RuleSet::of_groups(&robots, GroupIndex::of(&robots).star());
+        let is_refused = |path: &Vec<u8>| compiled.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
+        let paths = short_paths();
+        let refused = paths.iter().filter(|path| is_refused(path)).count();
+        let expected = match refused {
+            0 => Coverage::Everything,
+            all if all == paths.len() => Coverage::Nothing,
+            _ => Coverage::Partial,
+        };
+        let found = coverage::of_rules(&compiled, RulesFile::Counts, &mut Budget::default());
+        prop_assert_eq!(found, expected, "{}", body);
+    }
 }
 
 proptest! {

@@ -54,7 +54,9 @@ fn rows(batch: &RecordBatch, columns: &[&str]) -> Vec<Vec<Option<String>>> {
         .iter()
         .map(|name| {
             let column = batch.column_by_name(name).unwrap_or_else(|| panic!("no column {name}"));
-            cast(column, &DataType::Utf8).expect("text").as_string::<i32>().clone()
+            let is_time = matches!(column.data_type(), DataType::Timestamp(..));
+            let plain = if is_time { cast(column, &DataType::Int64).expect("a number") } else { column.clone() };
+            cast(&plain, &DataType::Utf8).expect("text").as_string::<i32>().clone()
         })
         .collect();
     let cell = |row: usize, column: usize| texts[column].is_valid(row).then(|| texts[column].value(row).to_owned());
