@@ -9,7 +9,7 @@ use crate::program::{run, temporary, write};
 use crate::shared;
 
 /// Runs a Python script; `None` where there is no DuckDB.
-fn python(test: &str, folder: &Path, script: &str) -> Option<String> {
+pub(crate) fn python(test: &str, folder: &Path, script: &str) -> Option<String> {
     let has_duckdb = Command::new("python3").args(["-c", "import duckdb"]).output().is_ok_and(|o| o.status.success());
     if !has_duckdb {
         shared::skip(test, "Python has no package duckdb");

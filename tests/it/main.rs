@@ -7,6 +7,7 @@ mod cli;
 mod corpus;
 #[cfg(feature = "cli")]
 mod demo_web;
+mod documents;
 #[cfg(feature = "cli")]
 mod duckdb;
 #[cfg(feature = "cli")]

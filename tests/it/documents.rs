@@ -1,0 +1,284 @@
+//! The documents say what is: columns, findings, policies, flags and examples are compared with the code.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use arrow::datatypes::SchemaRef;
+use robots_audit::crawlers::{Registry, SETS};
+use robots_audit::robots::access::{FetchClass, Outcome, Policy};
+use robots_audit::robots::finding::Code;
+use robots_audit::robots::parse::Robots;
+use robots_audit::robots::token::Matching;
+use robots_audit::tables::{
+    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, rules, training, training_verdicts,
+};
+
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect(name)
+}
+
+/// The text below a heading, up to the next one of the same or a higher level.
+fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("\n{heading}\n"))?;
+    let level = heading.split(' ').next().expect("hashes");
+    let ends = (1..=level.len()).filter_map(|hashes| rest.find(&format!("\n{} ", &"######"[..hashes])));
+    Some(ends.min().map_or(rest, |end| &rest[..end]))
+}
+
+/// The cells of the rows whose first cell is code: `| `name` | … |`.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    text.lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+fn bare(cell: &str) -> &str {
+    cell.trim_matches('`')
+}
+
+/// What stands between the fences of code blocks in one language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let opening = format!("```{language}\n");
+    text.split(opening.as_str()).skip(1).map(|rest| rest.split("```").next().expect("a closing fence")).collect()
+}
+
+fn schema(table: Table) -> SchemaRef {
+    match table {
+        Table::Fetches => fetches::schema(),
+        Table::Bodies => bodies::schema(),
+        Table::Decisions => decisions::schema(),
+        Table::CrawlerAccess => crawler_access::schema(),
+        Table::Training => training::schema(),
+        Table::TrainingVerdicts => training_verdicts::schema(),
+        Table::Rules => rules::schema(),
+        Table::Findings => findings::schema(),
+        Table::Crawlers => crawlers::schema(),
+    }
+}
+
+fn columns(table: Table) -> Vec<String> {
+    schema(table).fields().iter().map(|field| field.name().clone()).collect()
+}
+
+#[test]
+fn every_column_is_described_and_no_other() {
+    let text = document("docs/tables.md");
+    for table in Table::ALL {
+        let described = section(&text, &format!("## {table}")).unwrap_or_else(|| panic!("no heading for {table}"));
+        let named: Vec<&str> = rows(described).iter().map(|cells| bare(cells[0])).collect();
+        assert_eq!(named, columns(*table), "{table}");
+    }
+}
+
+#[test]
+fn the_readme_names_the_columns_of_every_table() {
+    let text = document("README.md");
+    let tables = rows(section(&text, "## Tables").expect("a section"));
+    let names: Vec<&str> = tables.iter().map(|cells| bare(cells[0])).collect();
+    assert_eq!(names, Table::ALL.iter().map(|table| table.as_str()).collect::<Vec<_>>());
+    for (cells, table) in tables.iter().zip(Table::ALL) {
+        let told: Vec<&str> = cells[2].split(", ").map(bare).collect();
+        assert_eq!(told, columns(*table), "{table}");
+    }
+}
+
+#[test]
+fn every_finding_is_explained_by_examples_that_have_it() {
+    let text = document("docs/findings.md");
+    let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(headings, Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
+    for code in Code::ALL {
+        let section = section(&text, &format!("## {code}")).expect("a section");
+        let severity = code.severity().as_str();
+        assert!(section.trim_start().to_ascii_lowercase().starts_with(severity), "{code} is of severity {severity}");
+        let has_code = |body: &str| {
+            let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
+            robots.findings.iter().any(|finding| finding.code == *code)
+        };
+        let found: Vec<bool> = blocks(section, "text").into_iter().map(has_code).collect();
+        assert!(found.is_empty() || found == [true, false], "{code}: {found:?}");
+        let is_too_long_to_show = matches!(code, Code::OverLimit | Code::AccessUndetermined | Code::MoreFindings);
+        assert_eq!(found.is_empty(), is_too_long_to_show, "{code}");
+    }
+}
+
+#[test]
+fn the_readme_has_the_policies_as_they_are() {
+    let text = document("README.md");
+    let table = rows(section(&text, "## Policies").expect("a section"));
+    let told: BTreeSet<&str> = table.iter().map(|cells| bare(cells[0])).collect();
+    assert_eq!(told, FetchClass::ALL.iter().map(|class| class.as_str()).collect());
+    for cells in table {
+        let class = FetchClass::from_name(bare(cells[0])).expect("a class");
+        let told: Vec<&str> = cells[2..5].to_vec();
+        assert_eq!(told, Policy::ALL.iter().map(|policy| word(policy.outcome(class))).collect::<Vec<_>>(), "{class}");
+    }
+}
+
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Rules => "rules",
+        Outcome::Allow => "allow",
+        Outcome::AllowByPolicy => "allow_by_policy",
+        Outcome::Deny => "deny",
+        Outcome::Defer => "defer",
+        Outcome::Unresolved => "unresolved",
+    }
+}
+
+#[test]
+fn the_readme_has_the_sizes_of_the_sets() {
+    let text = document("README.md");
+    let table = rows(section(&text, "## Crawlers").expect("a section"));
+    let registry = Registry::embedded();
+    let sizes: Vec<(&str, String)> =
+        SETS.iter().map(|(set, _)| (*set, registry.set(set).expect("a set").len().to_string())).collect();
+    let told: Vec<(&str, String)> = table.iter().map(|cells| (bare(cells[0]), cells[2].to_owned())).collect();
+    assert_eq!(told, sizes);
+}
+
+#[test]
+fn the_readme_has_the_two_commands() {
+    let text = document("README.md");
+    for command in ["cargo run --release -- demo", "cargo test"] {
+        assert!(text.lines().any(|line| line == command), "{command}");
+    }
+}
+
+#[test]
+fn the_readme_and_the_crate_have_the_same_example() {
+    let library = document("src/lib.rs");
+    let lines = library.lines().filter_map(|line| line.strip_prefix("//!"));
+    let text: String = lines.map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned() + "\n").collect();
+    let readme = document("README.md");
+    assert_eq!(blocks(&readme, "rust"), [blocks(&text, "")[0]]);
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["README.md", "ARCHITECTURE.md", "docs/tables.md", "docs/findings.md"] {
+        let folder = root.join(name).parent().expect("a folder").to_owned();
+        let text = document(name);
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().expect("an end")) {
+            let file = link.split('#').next().expect("a part");
+            let is_elsewhere = link.starts_with("https://") || file.is_empty();
+            assert!(is_elsewhere || folder.join(file).exists(), "{name}: {link}");
+        }
+    }
+}
+
+#[cfg(feature = "cli")]
+mod of_the_program {
+    use super::*;
+    use crate::duckdb::python;
+    use crate::program::{run, temporary, write};
+
+    const COMMANDS: [&str; 8] = ["scan", "fetch", "audit", "check", "crawlers", "demo", "completions", "man"];
+
+    fn help(command: &[&str]) -> String {
+        run(temporary().path(), &[command, &["--help"]].concat(), 0).0
+    }
+
+    #[test]
+    fn usage_is_that_of_the_help() {
+        let text = document("README.md");
+        let told: Vec<&str> = section(&text, "## Commands").map(|section| blocks(section, "text")).expect("a section");
+        let told: Vec<&str> = told[0].lines().collect();
+        let usage = |command: &&str| {
+            let help = help(&[command]);
+            let line = help.lines().find_map(|line| line.strip_prefix("Usage: ")).expect("a usage line");
+            line.to_owned()
+        };
+        assert_eq!(told, COMMANDS.iter().map(usage).collect::<Vec<_>>());
+        let all = help(&[]);
+        let listed = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        let listed: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(listed.split_last().map(|(_, commands)| commands), Some(&COMMANDS[..]), "{all}");
+    }
+
+    #[test]
+    fn flags_and_variables_exist() {
+        /// Flags of cargo.
+        const OTHERS: [&str; 2] = ["--release", "--path"];
+        let helps: String = COMMANDS.iter().map(|command| help(&[command])).collect();
+        let known = words(&helps);
+        let text = document("README.md");
+        for word in words(&text) {
+            assert!(known.contains(word) || OTHERS.contains(&word), "{word}");
+        }
+        for variable in known.iter().filter(|word| word.starts_with("ROBOTS_AUDIT_")) {
+            assert!(text.contains(variable), "{variable}");
+        }
+    }
+
+    /// Flags and environment variables that a text names.
+    fn words(text: &str) -> BTreeSet<&str> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let is_flag = |word: &&str| {
+            word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+                || word.starts_with("ROBOTS_AUDIT_")
+        };
+        text.split(|c| !is_part(c)).filter(is_flag).collect()
+    }
+
+    #[test]
+    fn the_check_prints_what_the_readme_shows() {
+        let text = document("README.md");
+        let shown = section(&text, "## One file").expect("a section");
+        let [robots, printed, ..] = blocks(shown, "text")[..] else { panic!("a file and what is printed about it") };
+        let command = blocks(shown, "sh")[0].trim().replace('\'', "");
+        let folder = temporary();
+        write(folder.path(), "robots.txt", robots);
+        let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+        assert_eq!(run(folder.path(), &arguments, 0).0, printed);
+    }
+
+    /// Asks the questions between `sql` fences and prints the answers in columns, numbers to the right.
+    const QUESTIONS: &str = r"
+import duckdb, re
+connection = duckdb.connect()
+connection.execute(open('outputs/demo/views.sql').read())
+for question in re.findall('```sql\n(.*?)```', open('README.md').read(), re.S):
+    relation = connection.sql(question)
+    rows = relation.fetchall()
+    def is_number(column):
+        return all(isinstance(row[column], (int, float)) for row in rows)
+    def text(value):
+        if isinstance(value, float):
+            return '%.3f' % value
+        return 'NULL' if value is None else 'TIME' if hasattr(value, 'isoformat') else str(value)
+    cells = [relation.columns] + [[text(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    for row in cells:
+        fitted = [v.rjust(w) if is_number(i) else v.ljust(w) for i, (v, w) in enumerate(zip(row, widths))]
+        print('  '.join(fitted).rstrip())
+    print()
+";
+
+    #[test]
+    fn the_demo_answers_what_the_readme_shows() {
+        let folder = temporary();
+        let text = document("README.md");
+        write(folder.path(), "README.md", &text);
+        let (printed, _) = run(folder.path(), &["demo"], 0);
+        let shown = blocks(&text, "text").into_iter().find(|block| block.contains("How they answered"));
+        let shown: Vec<&str> = shown.expect("what the demo prints").lines().skip(1).collect();
+        for line in shown.iter().filter(|line| line.trim() != "…") {
+            assert!(printed.lines().any(|printed| printed == *line), "{line}\n{printed}");
+        }
+        let Some(answers) = python("the_demo_answers_what_the_readme_shows", folder.path(), QUESTIONS) else { return };
+        let questions = section(&text, "## Eight questions").expect("a section");
+        let shown = blocks(questions, "text").join("\n") + "\n";
+        assert_eq!(squeezed(&answers), squeezed(&shown));
+    }
+
+    /// The words of each line: the only times are those of the fetches, and they are another's at every run.
+    fn squeezed(answers: &str) -> Vec<Vec<&str>> {
+        let is_date = |word: &str| word.len() == 10 && word.split('-').map(str::len).eq([4, 2, 2]);
+        let is_time = |word: &&str| is_date(word) || word.ends_with("+00") || *word == "TIME";
+        answers.lines().map(|line| line.split_whitespace().filter(|word| !is_time(word)).collect()).collect()
+    }
+}
