@@ -19,6 +19,8 @@ use crate::robots::token::Matching;
 pub const CRAWLERS: &str = "@common";
 /// Fetches under way at most. More hide latency, but cost more for each fetch.
 pub const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// Threads that evaluate at most; more than a machine has cores only slow each other down.
+pub const THREADS: usize = 256;
 /// Product token of the User-Agent.
 pub const PRODUCT_TOKEN: &str = "robots-audit";
 
@@ -175,11 +177,11 @@ impl Options {
         word("matching", self.matching.as_deref(), Matching::Rfc9309, Matching::ALL)
     }
 
-    /// Threads that evaluate: as many as the machine has, where nothing is said.
+    /// Threads that evaluate: as many as the machine has, where nothing is said; at most [`THREADS`].
     #[must_use]
     pub fn threads(&self) -> usize {
         let machine = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.threads.unwrap_or_else(machine).get()
+        self.threads.unwrap_or_else(machine).get().min(THREADS)
     }
 
     /// Fetches under way at most.
