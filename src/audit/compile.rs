@@ -74,12 +74,11 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
         let robots = Robots::parse(&body, plan.matching);
         rows.0.push(&hash, &body, &BodyCounts::of(&robots));
         rows.1.push(&hash, &robots);
-        for finding in &robots.findings {
-            rows.2.push(&hash, finding);
-        }
+        rows.2.body(&hash);
+        robots.findings.iter().for_each(|finding| rows.2.push(finding));
         let (body, open_questions) = compile(plan, &robots);
         if open_questions > 0 {
-            rows.2.push(&hash, &Finding { line: Line::FIRST, code: Code::AccessUndetermined, raw: b"" });
+            rows.2.push(&Finding { line: Line::FIRST, code: Code::AccessUndetermined, raw: b"" });
         }
         undetermined += open_questions;
         compiled.push((hash, body));

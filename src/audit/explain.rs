@@ -1,6 +1,7 @@
 //! One file and a few URLs: the same answers as in the tables, one by one.
 
 use super::plan::Plan;
+use crate::origin::normal_form;
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Answer;
 use crate::robots::group::{GroupIndex, GroupSource};
@@ -69,12 +70,11 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn explain(&self, plan: &Plan, asked: &Asked, url: &[u8]) -> Explanation {
         let path = RawPath::of_url(url).normalised();
+        let is_path = matches!(url, [b'/', second, ..] if *second != b'/') || url == b"/";
+        let class = if is_path || normal_form(url).is_ok() { self.class } else { FetchClass::InvalidTarget };
         let choice = self.file.as_ref().map(|file| file.index.choose(asked));
-        let fixed = if is_robots_txt(&path) {
-            Some(Answer::ROBOTS_TXT)
-        } else {
-            Answer::without_rules(plan.policy, self.class)
-        };
+        let fixed =
+            if is_robots_txt(&path) { Some(Answer::ROBOTS_TXT) } else { Answer::without_rules(plan.policy, class) };
         let by_rules = || {
             let (file, choice) = self.file.as_ref().zip(choice)?;
             let rules = RuleSet::of_groups(&file.robots, choice.groups);

@@ -1,5 +1,6 @@
 //! The files of a run: all opened before the work, all put in their places when the last is whole.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
@@ -74,6 +75,22 @@ impl Output {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+/// Takes away what an earlier run left in a folder: the files of some tables, `views.sql` and `run.json`. Beside new
+/// tables they would be answers to other questions.
+///
+/// # Errors
+/// Where a file cannot be removed.
+pub fn clear(folder: &Path, tables: &[Table]) -> Result<(), SinkError> {
+    let parts = tables.iter().map(|table| folder.join(table.as_str()).join("part-00000.parquet"));
+    for path in parts.chain([folder.join("views.sql"), folder.join("run.json")]) {
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => return Err(SinkError::Publish { path, source }),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Writes `views.sql` for the tables in a folder.

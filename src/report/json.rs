@@ -25,6 +25,7 @@ pub fn report(summary: &Summary<'_>) -> Value {
         "machine": { "os": std::env::consts::OS, "arch": std::env::consts::ARCH, "threads": summary.threads },
         "folder": summary.folder.to_string_lossy(),
         "plan": plan.map(crate::audit::plan::Plan::to_json),
+        "fetching": summary.fetching,
         "lines": lines(&totals.lines),
         "n_origins": totals.origins(),
         "n_determinable": totals.determinable(),

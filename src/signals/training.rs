@@ -120,6 +120,9 @@ pub fn other_policy_tokens(robots: &Robots<'_>) -> Vec<String> {
     })
 }
 
+/// Octets kept of a token that is listed.
+pub const TOKEN_OCTETS: usize = 256;
+
 /// Tokens listed of one file.
 pub const TOKENS_LISTED: usize = 16;
 
@@ -130,7 +133,7 @@ fn listed(robots: &Robots<'_>, wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
     for (_, agent) in robots.groups.iter().flat_map(|group| &group.agents) {
         let Agent::Token(token) = agent else { continue };
         if tokens.len() < TOKENS_LISTED && wanted(token) {
-            let token = String::from_utf8_lossy(token).into_owned();
+            let token = String::from_utf8_lossy(&token[..token.len().min(TOKEN_OCTETS)]).into_owned();
             if !tokens.contains(&token) {
                 tokens.push(token);
             }

@@ -204,8 +204,9 @@ fn rows_are_written(body: &[u8], robots: &Robots<'_>) {
     bodies.push(&hash, body, &BodyCounts::of(robots));
     rules.push(&hash, robots);
     let mut findings = FindingsBuilder::default();
+    findings.body(&hash);
     for finding in &robots.findings {
-        findings.push(&hash, finding);
+        findings.push(finding);
         assert!(!text::for_people(finding.code.message()).is_empty());
         text_is_safe(finding.raw);
     }

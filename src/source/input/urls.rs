@@ -102,7 +102,7 @@ pub struct UrlCounts {
     pub urls: u64,
     /// Blank lines and comments.
     pub blank_or_comment: u64,
-    /// Rows without a value in the column.
+    /// Rows without a value in the column, or with one that cannot be read.
     pub nulls: u64,
     /// URLs, of those handed on, of which only the first [`super::CELL_OCTETS`] were kept.
     pub cut: u64,
@@ -237,11 +237,8 @@ fn read_batch(rows: &mut RowReader, counts: &mut UrlCounts) -> Result<UrlBatch, 
                 counts.urls += 1;
                 counts.cut += u64::from(row == Row::Cut);
             }
-            Row::Null => counts.nulls += 1,
+            Row::Null | Row::Broken(_) => counts.nulls += 1,
             Row::Blank => counts.blank_or_comment += 1,
-            Row::Broken(fault) => {
-                return Err(InputError::Row { place: rows.place().to_owned(), line: rows.line(), fault });
-            }
         }
     }
     Ok(batch)
