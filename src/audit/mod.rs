@@ -30,6 +30,7 @@ pub mod plan;
 pub mod run;
 pub mod totals;
 
+use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use crate::source::folder::FolderError;
@@ -53,6 +54,9 @@ pub enum AuditError {
     /// The output folder.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Rows that no file can hold.
+    #[error("cannot encode rows of decisions")]
+    Encode(#[from] ParquetError),
     /// The pool of threads.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),

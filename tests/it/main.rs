@@ -15,6 +15,8 @@ mod hostile;
 mod layers;
 mod naive;
 #[cfg(feature = "cli")]
+mod pages;
+#[cfg(feature = "cli")]
 mod program;
 mod shared;
 mod verdicts;
