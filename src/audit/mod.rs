@@ -22,6 +22,7 @@ pub mod compile;
 pub mod evaluate;
 pub mod event;
 pub mod explain;
+mod gather;
 pub mod library;
 pub mod origins;
 pub mod output;

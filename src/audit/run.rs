@@ -16,6 +16,7 @@ use super::AuditError;
 use super::compile;
 use super::evaluate::{Added, Evaluated, Evaluator, Resolver};
 use super::event::{Event, Observer, Stage};
+use super::gather::{RowPieces, UrlPieces, origins_of_a_piece, urls_of_a_row_group};
 use super::library::Library;
 use super::origins::{self, Entry, OriginRow, Origins, RowFault};
 use super::output::Output;
@@ -41,7 +42,7 @@ use crate::tables::training::{TrainingBuilder, TrainingRow};
 const CHUNK_BODIES: usize = 64;
 /// Octets of bodies after which a piece of work ends.
 const CHUNK_OCTETS: usize = 4 << 20;
-/// Rows of `fetches` audited as one piece of work.
+/// Rows of `fetches` audited as one piece of work where nothing is decided about them.
 const ORIGIN_BATCH_ROWS: usize = 2_048;
 
 /// Where bodies come from.
@@ -180,8 +181,9 @@ impl Run<'_> {
         (self.observer)(Event::Stage(Stage::Origins, (!rows.is_empty()).then_some(rows.len() as u64)));
         let mut digest = Sha256::new();
         let worker = OriginWorker { evaluator: evaluator.clone() };
+        let piece_rows = if evaluates_roots { origins_of_a_piece(self.plan.crawlers.len()) } else { ORIGIN_BATCH_ROWS };
         let mut rows_before = 0;
-        let placed = batches.map(|batch| {
+        let placed = RowPieces::new(batches, piece_rows).map(|batch| {
             let batch = batch?;
             rows_before += batch.num_rows();
             Ok((rows_before - batch.num_rows(), batch))
@@ -252,7 +254,8 @@ impl Run<'_> {
             digest.update(batch.digest_text());
             Ok(batch)
         });
-        for batch in ordered(&self.pool, batches, evaluate) {
+        let pieces = UrlPieces::new(batches, urls_of_a_row_group(self.plan.crawlers.len()));
+        for batch in ordered(&self.pool, pieces, evaluate) {
             let (evaluated, new) = batch??;
             self.write_evaluated(evaluated)?;
             added.extend(new);

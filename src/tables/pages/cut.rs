@@ -2,8 +2,9 @@
 
 use super::runs::{NULL, Run, Values};
 
-/// Rows of a full page: the usual number, so that readers that go by the page index skip in the usual steps.
-pub(super) const PAGE_ROWS: u32 = 20_000;
+/// Rows of a full page: those of the ordinary writer, whose limit of 20,000 is looked at every 1,024 rows. Readers that
+/// go by the page index skip in the usual steps.
+pub(super) const PAGE_ROWS: u32 = 20 * 1_024;
 
 /// Octets at which a plain page is full. A page holds one value at least, however large.
 pub(super) const PAGE_OCTETS: usize = 1 << 20;
@@ -72,7 +73,7 @@ mod tests {
     #[test]
     fn runs_go_on_behind_a_page() {
         let runs = [Run { key: 4, rows: 30_000 }, Run { key: NULL, rows: 10_000 }, Run { key: 1, rows: 1 }];
-        assert_eq!(pages(&runs, None), [vec![(4, 20_000)], vec![(4, 10_000), (NULL, 10_000)], vec![(1, 1)]]);
+        assert_eq!(pages(&runs, None), [vec![(4, 20_480)], vec![(4, 9_520), (NULL, 10_000)], vec![(1, 1)]]);
         assert!(pages(&[], None).is_empty());
     }
 

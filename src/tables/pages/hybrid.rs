@@ -3,8 +3,8 @@
 //! Numbers of a fixed width stand either in a repeated run (how often, the number once) or bit-packed in groups of
 //! eight. A run becomes a repeated one where that takes fewer octets than packing it.
 
-/// Groups of eight in one bit-packed section: as many as its header tells in one octet.
-const MOST_GROUPS: usize = 63;
+/// Groups of eight in one bit-packed section: as many as its header tells in two octets.
+const MOST_GROUPS: usize = (1 << 13) - 1;
 
 /// Numbers in one group.
 const GROUP: usize = 8;
@@ -69,9 +69,13 @@ impl<'o> Hybrid<'o> {
     }
 
     /// From how many times on a repeated run is the smaller way. Inside a section it also costs a new header behind it.
+    /// Narrow numbers are packed up to a whole group: a mixture saves nothing there and compresses worse.
     const fn worth_repeating(&self) -> usize {
         if self.width == 0 {
             return 1;
+        }
+        if self.width <= u8::BITS {
+            return GROUP;
         }
         let octets = 1 + self.width.div_ceil(8) + self.section.is_some() as u32;
         (8 * octets).div_ceil(self.width) as usize
@@ -112,10 +116,16 @@ impl<'o> Hybrid<'o> {
     fn end_section(&mut self) {
         let Some(section) = self.section.take() else { return };
         let groups = section.numbers.div_ceil(GROUP);
-        self.out[section.header] = (groups << 1) as u8 | 1;
         let end = section.header + 1 + groups * self.width as usize;
         self.out.extend_from_slice(&section.bits.to_le_bytes()[..section.count.div_ceil(8) as usize]);
         self.out.resize(end, 0);
+        let header = groups << 1 | 1;
+        self.out[section.header] = header as u8 & 0x7f;
+        if header > 0x7f {
+            // Long sections are few, and cheaper to move than to begin anew.
+            self.out[section.header] |= 0x80;
+            self.out.insert(section.header + 1, (header >> 7) as u8);
+        }
     }
 }
 
