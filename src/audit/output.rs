@@ -22,14 +22,14 @@ pub struct Output {
 #[derive(Debug)]
 enum OutputFile {
     /// From rows.
-    Rows(TableFile),
+    Rows(Box<TableFile>),
     /// From runs, in row groups that were encoded where they were made.
     Runs(Box<RunTableFile>),
 }
 
 impl OutputFile {
     fn create(folder: &Path, table: Table) -> Result<Self, SinkError> {
-        let of_rows = |schema| TableFile::create(folder, table, schema).map(Self::Rows);
+        let of_rows = |schema| TableFile::create(folder, table, schema).map(|file| Self::Rows(Box::new(file)));
         let of_runs = |schema| RunTableFile::create(folder, table, schema).map(|file| Self::Runs(Box::new(file)));
         match table {
             Table::Fetches => of_rows(fetches::schema()),

@@ -158,8 +158,8 @@ struct ChunkWriter<'a> {
 
 #[derive(Default)]
 struct Totals {
-    compressed_octets: usize,
-    uncompressed_octets: usize,
+    compressed_octets: u64,
+    uncompressed_octets: u64,
     rows: u64,
     nulls: u64,
     text_octets: u64,
@@ -360,8 +360,8 @@ impl<'a> ChunkWriter<'a> {
             None => self.totals.encodings.push(PageEncodingStats { page_type: kind.0, encoding: kind.1, count: 1 }),
         }
         let written = SerializedPageWriter::new(&mut self.out).write_page(page)?;
-        self.totals.compressed_octets += written.compressed_size;
-        self.totals.uncompressed_octets += written.uncompressed_size;
+        self.totals.compressed_octets += written.compressed_size as u64;
+        self.totals.uncompressed_octets += written.uncompressed_size as u64;
         Ok(written)
     }
 
@@ -370,7 +370,7 @@ impl<'a> ChunkWriter<'a> {
         let metadata = self.metadata()?;
         Ok(Chunk {
             closed: ColumnCloseResult {
-                bytes_written: self.totals.compressed_octets as u64,
+                bytes_written: self.totals.compressed_octets,
                 rows_written: rows.into(),
                 metadata,
                 bloom_filter,
@@ -391,8 +391,8 @@ impl<'a> ChunkWriter<'a> {
             .set_compression(Compression::ZSTD(level))
             .set_encodings(encodings)
             .set_page_encoding_stats(totals.encodings.clone())
-            .set_total_compressed_size(totals.compressed_octets as i64)
-            .set_total_uncompressed_size(totals.uncompressed_octets as i64)
+            .set_total_compressed_size(signed(totals.compressed_octets))
+            .set_total_uncompressed_size(signed(totals.uncompressed_octets))
             .set_num_values(signed(totals.rows))
             .set_data_page_offset(totals.data_offset.unwrap_or_default())
             .set_dictionary_page_offset(totals.dictionary_offset)
@@ -416,7 +416,9 @@ fn write_levels(runs: &[Run], facts: &Facts, buffer: &mut Vec<u8>) {
     if facts.nulls == 0 {
         levels.push(1, facts.rows);
     } else {
-        runs.iter().for_each(|run| levels.push(u32::from(run.key != NULL), run.rows));
+        for run in runs {
+            levels.push(u32::from(run.key != NULL), run.rows);
+        }
     }
     levels.finish();
     let octets = u32::try_from(buffer.len() - start - 4).expect("a page has few rows");
@@ -425,7 +427,7 @@ fn write_levels(runs: &[Run], facts: &Facts, buffer: &mut Vec<u8>) {
 
 /// The keys of the rows that have a value, behind their width.
 fn write_keys(runs: &[Run], width: u32, buffer: &mut Vec<u8>) {
-    buffer.push(width as u8);
+    buffer.push(width.to_le_bytes()[0]);
     let mut keys = Hybrid::new(width, buffer);
     runs.iter().filter(|run| run.key != NULL).for_each(|run| keys.push(run.key, run.rows));
     keys.finish();

@@ -84,10 +84,10 @@ impl<'o> Hybrid<'o> {
     fn repeat(&mut self, number: u32, times: usize) {
         let mut header = times << 1;
         while header > 0x7f {
-            self.out.push((header & 0x7f) as u8 | 0x80);
+            self.out.push(low_octet(header) | 0x80);
             header >>= 7;
         }
-        self.out.push((header & 0x7f) as u8);
+        self.out.push(low_octet(header));
         self.out.extend_from_slice(&number.to_le_bytes()[..self.width.div_ceil(8) as usize]);
     }
 
@@ -120,13 +120,17 @@ impl<'o> Hybrid<'o> {
         self.out.extend_from_slice(&section.bits.to_le_bytes()[..section.count.div_ceil(8) as usize]);
         self.out.resize(end, 0);
         let header = groups << 1 | 1;
-        self.out[section.header] = header as u8 & 0x7f;
+        self.out[section.header] = low_octet(header) & 0x7f;
         if header > 0x7f {
             // Long sections are few, and cheaper to move than to begin anew.
             self.out[section.header] |= 0x80;
-            self.out.insert(section.header + 1, (header >> 7) as u8);
+            self.out.insert(section.header + 1, low_octet(header >> 7));
         }
     }
+}
+
+const fn low_octet(number: usize) -> u8 {
+    number.to_le_bytes()[0]
 }
 
 #[cfg(test)]
@@ -174,7 +178,9 @@ mod tests {
             let runs: Vec<_> = runs.into_iter().map(|(number, times)| (number & mask, if times > 20 { times - 20 } else { 1 })).collect();
             let mut octets = vec![9];
             let mut hybrid = Hybrid::new(width, &mut octets);
-            runs.iter().for_each(|(number, times)| hybrid.push(*number, *times));
+            for (number, times) in &runs {
+                hybrid.push(*number, *times);
+            }
             hybrid.finish();
             let numbers: Vec<_> = runs.iter().flat_map(|(number, times)| std::iter::repeat_n(*number, *times as usize)).collect();
             prop_assert_eq!(octets[0], 9);

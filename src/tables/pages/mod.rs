@@ -84,7 +84,10 @@ impl EncodedRowGroup {
 
 impl std::fmt::Debug for EncodedRowGroup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EncodedRowGroup").field("rows", &self.rows).field("octets", &self.octets()).finish()
+        f.debug_struct("EncodedRowGroup")
+            .field("rows", &self.rows)
+            .field("octets", &self.octets())
+            .finish_non_exhaustive()
     }
 }
 

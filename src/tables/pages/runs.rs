@@ -214,14 +214,13 @@ impl RunColumn {
         match &self.rows {
             _ if count >= NULL as usize => Err("too many values"),
             Rows::Cycle if count == 0 => Err("a cycle of no values"),
-            Rows::Cycle => Ok(()),
             Rows::Runs(runs) if runs.iter().map(|run| u64::from(run.rows)).sum::<u64>() != u64::from(rows) => {
                 Err("another number of rows")
             }
             Rows::Runs(runs) if runs.iter().any(|run| run.key != NULL && run.key as usize >= count) => {
                 Err("a value that is not in the dictionary")
             }
-            Rows::Runs(_) => Ok(()),
+            Rows::Cycle | Rows::Runs(_) => Ok(()),
         }
     }
 }
