@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use parquet::errors::ParquetError;
 
 use super::compile::{Applied, CompiledBody};
 use super::library::{BodyId, Library};
@@ -15,12 +15,14 @@ use super::plan::Plan;
 use crate::origin::normal_form;
 use crate::robots::access::FetchClass;
 use crate::robots::decision::{Answer, Decision};
+use crate::robots::group::GroupSource;
 use crate::robots::path::{RawPath, is_robots_txt};
 use crate::robots::verdict::Verdict;
 use crate::signals::training::Preference;
 use crate::source::input::UrlBatch;
-use crate::tables::decisions::{DecisionsBuilder, RulePlace};
-use crate::tables::training_verdicts::{TrainingVerdict, TrainingVerdictsBuilder};
+use crate::tables::decisions::{self, DecisionsBuilder, RulePlace};
+use crate::tables::pages::{EncodedRowGroup, encode};
+use crate::tables::training_verdicts::{self, TrainingVerdict, TrainingVerdictsBuilder};
 
 /// Evaluates URLs under a plan against compiled bodies.
 #[derive(Debug, Clone)]
@@ -35,9 +37,9 @@ pub struct Evaluator {
 #[derive(Debug)]
 pub struct Evaluated {
     /// Rows of `decisions`.
-    pub decisions: RecordBatch,
+    pub decisions: EncodedRowGroup,
     /// Rows of `training_verdicts`.
-    pub training: RecordBatch,
+    pub training: EncodedRowGroup,
     /// URLs evaluated.
     pub urls: u64,
     /// Decisions by kind, in the order of [`Decision::ALL`].
@@ -101,8 +103,15 @@ impl<'o> Resolver<'o> {
 }
 
 impl Evaluator {
-    /// Evaluates URLs; `resolve` gives the origin of each, in order.
-    pub fn evaluate<'u>(&self, urls: &'u UrlBatch, mut resolve: impl FnMut(&'u [u8]) -> Resolved<'u>) -> Evaluated {
+    /// Evaluates URLs; `resolve` gives the origin of each, in order. The rows come encoded, a row group each.
+    ///
+    /// # Errors
+    /// Where the rows cannot be encoded: a URL of gigabytes.
+    pub fn evaluate<'u>(
+        &self,
+        urls: &'u UrlBatch,
+        mut resolve: impl FnMut(&'u [u8]) -> Resolved<'u>,
+    ) -> Result<Evaluated, ParquetError> {
         let mut rows = Rows::new(self);
         let mut path = Vec::new();
         for url in urls.iter() {
@@ -112,12 +121,12 @@ impl Evaluator {
             rows.answers(&entry, &path);
             rows.training(url, origin.as_deref(), &entry, &path);
         }
-        Evaluated {
-            decisions: rows.decisions.finish(),
-            training: rows.verdicts.finish(),
+        Ok(Evaluated {
+            decisions: encode(&decisions::run_schema(), &rows.decisions.take())?,
+            training: encode(&training_verdicts::run_schema(), &rows.verdicts.take())?,
             urls: urls.len() as u64,
             counts: rows.counts,
-        }
+        })
     }
 }
 
@@ -170,21 +179,25 @@ impl<'e> Rows<'e> {
             let rule = answer.hit.map(|hit| self.rule_place(id, body, hit.rule));
             self.answers.push((answer, rule));
         }
-        for (crawler, applied) in body.crawlers.iter().enumerate() {
-            let (answer, rule) = self.answers[applied.rule_set];
-            self.answer(crawler, &answer, Some(*applied), rule);
+        for run in body.crawlers.chunk_by(|one, next| one == next) {
+            let (answer, rule) = self.answers[run[0].rule_set];
+            self.answer(run.len(), &answer, Some(run[0].source), rule);
         }
     }
 
     fn for_all(&mut self, answer: &Answer, applied: Option<&[Applied]>) {
-        for crawler in 0..self.evaluator.plan.crawlers.len() {
-            self.answer(crawler, answer, applied.map(|applied| applied[crawler]), None);
+        let Some(applied) = applied else {
+            return self.answer(self.evaluator.plan.crawlers.len(), answer, None, None);
+        };
+        for run in applied.chunk_by(|one, next| one.source == next.source) {
+            self.answer(run.len(), answer, Some(run[0].source), None);
         }
     }
 
-    fn answer(&mut self, crawler: usize, answer: &Answer, applied: Option<Applied>, rule: Option<RulePlace>) {
-        self.counts[answer.decision as usize] += 1;
-        self.decisions.answer(crawler, answer, applied.map(|applied| applied.source), rule);
+    fn answer(&mut self, crawlers: usize, answer: &Answer, group: Option<GroupSource>, rule: Option<RulePlace>) {
+        self.counts[answer.decision as usize] += crawlers as u64;
+        let crawlers = u32::try_from(crawlers).expect("crawlers are few");
+        self.decisions.answer_run(crawlers, answer, group, rule);
     }
 
     fn rule_place(&mut self, id: BodyId, body: &CompiledBody, rule: u32) -> RulePlace {

@@ -22,6 +22,7 @@ pub mod compile;
 pub mod evaluate;
 pub mod event;
 pub mod explain;
+mod gather;
 pub mod library;
 pub mod origins;
 pub mod output;
@@ -30,6 +31,7 @@ pub mod plan;
 pub mod run;
 pub mod totals;
 
+use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use crate::source::folder::FolderError;
@@ -53,6 +55,9 @@ pub enum AuditError {
     /// The output folder.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Rows that no file can hold.
+    #[error("cannot encode rows of decisions")]
+    Encode(#[from] ParquetError),
     /// The pool of threads.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),

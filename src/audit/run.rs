@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use parquet::errors::ParquetError;
 use rayon::ThreadPool;
 use sha2::{Digest, Sha256};
 
@@ -15,6 +16,7 @@ use super::AuditError;
 use super::compile;
 use super::evaluate::{Added, Evaluated, Evaluator, Resolver};
 use super::event::{Event, Observer, Stage};
+use super::gather::{RowPieces, UrlPieces, origins_of_a_piece, urls_of_a_row_group};
 use super::library::Library;
 use super::origins::{self, Entry, OriginRow, Origins, RowFault};
 use super::output::Output;
@@ -40,7 +42,7 @@ use crate::tables::training::{TrainingBuilder, TrainingRow};
 const CHUNK_BODIES: usize = 64;
 /// Octets of bodies after which a piece of work ends.
 const CHUNK_OCTETS: usize = 4 << 20;
-/// Rows of `fetches` audited as one piece of work.
+/// Rows of `fetches` audited as one piece of work where nothing is decided about them.
 const ORIGIN_BATCH_ROWS: usize = 2_048;
 
 /// Where bodies come from.
@@ -178,21 +180,28 @@ impl Run<'_> {
         };
         (self.observer)(Event::Stage(Stage::Origins, (!rows.is_empty()).then_some(rows.len() as u64)));
         let mut digest = Sha256::new();
-        let worker = OriginWorker { evaluator: evaluator.clone(), evaluates_roots };
+        let worker = OriginWorker { evaluator: evaluator.clone() };
+        let piece_rows = if evaluates_roots { origins_of_a_piece(self.plan.crawlers.len()) } else { ORIGIN_BATCH_ROWS };
         let mut rows_before = 0;
-        let placed = batches.map(|batch| {
+        let placed = RowPieces::new(batches, piece_rows).map(|batch| {
             let batch = batch?;
             rows_before += batch.num_rows();
             Ok((rows_before - batch.num_rows(), batch))
         });
         let audit = move |batch: Result<_, AuditError>| {
             let (rows_before, batch) = batch?;
-            worker.audit(batch).map_err(|fault| AuditError::from(fault.behind(rows_before)))
+            let audited = worker.audit(batch).map_err(|fault| fault.behind(rows_before))?;
+            let roots = evaluates_roots.then(|| worker.roots(&audited.rows)).transpose()?;
+            Ok::<_, AuditError>((audited, roots))
         };
         let audited = ordered(&self.pool, placed, audit);
         for batch in audited {
-            let batch = batch??;
+            let (batch, roots) = batch??;
             self.write_origins(&batch)?;
+            if let Some(roots) = roots {
+                self.totals.urls.lines += roots.urls;
+                self.write_evaluated(roots)?;
+            }
             origins::add_to_digest(&batch.fetches, &mut digest);
             for row in batch.rows {
                 if let Some(origin) = row.origin {
@@ -207,18 +216,14 @@ impl Run<'_> {
         self.output.write(Table::Fetches, &batch.fetches)?;
         self.output.write(Table::CrawlerAccess, &batch.access)?;
         self.output.write(Table::Training, &batch.training)?;
-        if let Some(roots) = &batch.roots {
-            self.totals.urls.lines += roots.urls;
-            self.write_evaluated(roots)?;
-        }
         self.totals.add(&batch.totals);
         (self.observer)(Event::Audited(batch.rows.len() as u64));
         Ok(())
     }
 
-    fn write_evaluated(&mut self, evaluated: &Evaluated) -> Result<(), AuditError> {
-        self.output.write(Table::Decisions, &evaluated.decisions)?;
-        self.output.write(Table::TrainingVerdicts, &evaluated.training)?;
+    fn write_evaluated(&mut self, evaluated: Evaluated) -> Result<(), AuditError> {
+        self.output.append(Table::Decisions, evaluated.decisions)?;
+        self.output.append(Table::TrainingVerdicts, evaluated.training)?;
         self.totals.urls.urls += evaluated.urls;
         for (total, count) in self.totals.urls.decisions.iter_mut().zip(evaluated.counts) {
             *total += count;
@@ -241,7 +246,7 @@ impl Run<'_> {
         let evaluate = move |batch: Result<UrlBatch, AuditError>| {
             let batch = batch?;
             let mut resolver = Resolver::new(&origins);
-            let evaluated = evaluator.evaluate(&batch, |url| resolver.resolve(url));
+            let evaluated = evaluator.evaluate(&batch, |url| resolver.resolve(url))?;
             Ok::<_, AuditError>((evaluated, resolver.into_added()))
         };
         let batches = urls.by_ref().map(|batch| {
@@ -249,9 +254,10 @@ impl Run<'_> {
             digest.update(batch.digest_text());
             Ok(batch)
         });
-        for batch in ordered(&self.pool, batches, evaluate) {
+        let pieces = UrlPieces::new(batches, urls_of_a_row_group(self.plan.crawlers.len()));
+        for batch in ordered(&self.pool, pieces, evaluate) {
             let (evaluated, new) = batch??;
-            self.write_evaluated(&evaluated)?;
+            self.write_evaluated(evaluated)?;
             added.extend(new);
         }
         let counts = urls.counts();
@@ -263,7 +269,7 @@ impl Run<'_> {
 
     /// Fourth pass: rows of the origins that only URLs named.
     fn audit_added(&mut self, evaluator: &Evaluator, added: &[Added], files: &[FileRow]) -> Result<(), AuditError> {
-        let worker = OriginWorker { evaluator: evaluator.clone(), evaluates_roots: false };
+        let worker = OriginWorker { evaluator: evaluator.clone() };
         let file_rows: HashMap<&str, &FileRow> =
             files.iter().filter_map(|row| Some((row.origin.as_ref().ok()?.host(), row))).collect();
         for batch in batches_of(added.iter().map(|added| added_row(added, &file_rows))) {
@@ -366,7 +372,6 @@ fn batches_of(rows: impl Iterator<Item = FetchRow>) -> impl Iterator<Item = Reco
 /// Audits batches of `fetches`.
 struct OriginWorker {
     evaluator: Evaluator,
-    evaluates_roots: bool,
 }
 
 /// The rows of a batch of origins.
@@ -375,7 +380,6 @@ struct AuditedOrigins {
     rows: Vec<OriginRow>,
     access: RecordBatch,
     training: RecordBatch,
-    roots: Option<Evaluated>,
     totals: Totals,
 }
 
@@ -396,8 +400,7 @@ impl OriginWorker {
             access.push(origin, row.rank, &plan.crawlers, &crawlers);
             training.push(origin, row.rank, &preference);
         }
-        let roots = self.evaluates_roots.then(|| self.roots(&rows));
-        Ok(AuditedOrigins { access: access.finish(), training: training.finish(), roots, totals, fetches, rows })
+        Ok(AuditedOrigins { access: access.finish(), training: training.finish(), totals, fetches, rows })
     }
 
     fn access(&self, entry: &Entry) -> Cow<'_, [CrawlerAccess]> {
@@ -428,7 +431,7 @@ impl OriginWorker {
     }
 
     /// Decisions on `/` of each origin.
-    fn roots(&self, rows: &[OriginRow]) -> Evaluated {
+    fn roots(&self, rows: &[OriginRow]) -> Result<Evaluated, ParquetError> {
         let origins = || rows.iter().filter_map(|row| row.origin.as_deref().map(|origin| (origin, row.entry)));
         let urls = UrlBatch::of_urls(origins().map(|(origin, _)| format!("{origin}/")));
         let mut resolved = origins().map(|(origin, entry)| (Some(Cow::Borrowed(origin)), entry));

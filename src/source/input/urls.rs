@@ -28,7 +28,8 @@ pub struct UrlBatch {
     octets: Vec<u8>,
     /// Where each URL ends in `octets`; that fits, since [`URL_BATCH_OCTETS`] bounds them.
     ends: Vec<u32>,
-    /// 1-based line, or row of a Parquet file, of the first URL.
+    /// 1-based line, or row of a Parquet file, of the first URL; where batches were joined, as far as lines follow each
+    /// other.
     pub first_line: i64,
 }
 
@@ -81,6 +82,22 @@ impl UrlBatch {
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// Adds URLs of another batch, beginning with the one of that number, until the batch holds `urls` of them or so many
+    /// octets; a batch without URLs takes one at least. Returns the number of the first URL that was not added.
+    pub fn extend_from(&mut self, other: &Self, from: usize, urls: usize, octets: usize) -> usize {
+        if self.is_empty() {
+            self.first_line = other.first_line.saturating_add_unsigned(from as u64);
+        }
+        for (index, url) in other.iter().enumerate().skip(from) {
+            if !self.is_empty() && (self.len() >= urls || self.octets.len() + url.len() > octets) {
+                return index;
+            }
+            self.octets.extend_from_slice(url);
+            self.close_url();
+        }
+        other.len()
     }
 
     fn is_full(&self) -> bool {
