@@ -1,11 +1,18 @@
-//! Work gathered into pieces that give a row group each: smaller ones would cost readers and space, larger ones memory.
+//! Work gathered into pieces. Those of URLs give a row group each: smaller ones would cost readers and space, larger
+//! ones memory.
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
 
 use crate::source::input::UrlBatch;
+use crate::tables::fetches::BodyHash;
 use crate::tables::sink::{DICTIONARY_PAGE_OCTETS, ROW_GROUP_ROWS};
+
+/// Bodies compiled as one piece of work.
+const CHUNK_BODIES: usize = 64;
+/// Octets of bodies after which a piece of work ends.
+const CHUNK_OCTETS: usize = 4 << 20;
 
 /// Octets of URLs after which a piece is full however few decisions it holds: with a length before each of a million
 /// of them, they fill a dictionary page and no more.
@@ -106,6 +113,37 @@ fn joined(parts: &[RecordBatch]) -> Option<Result<RecordBatch, ArrowError>> {
         [] => None,
         [one] => Some(Ok(one.clone())),
         [first, ..] => Some(concat_batches(&first.schema(), parts)),
+    }
+}
+
+/// Bodies in pieces of work.
+pub(super) struct BodyChunks<I> {
+    bodies: I,
+}
+
+impl<I> BodyChunks<I> {
+    pub(super) const fn new(bodies: I) -> Self {
+        Self { bodies }
+    }
+}
+
+impl<I: Iterator<Item = Result<(BodyHash, Vec<u8>), E>>, E> Iterator for BodyChunks<I> {
+    type Item = Result<Vec<(BodyHash, Vec<u8>)>, E>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut chunk = Vec::new();
+        let mut octets = 0;
+        while chunk.len() < CHUNK_BODIES && octets < CHUNK_OCTETS {
+            match self.bodies.next() {
+                Some(Ok((hash, body))) => {
+                    octets += body.len();
+                    chunk.push((hash, body));
+                }
+                Some(Err(error)) => return Some(Err(error)),
+                None => break,
+            }
+        }
+        (!chunk.is_empty()).then_some(Ok(chunk))
     }
 }
 

@@ -19,9 +19,11 @@
 #[cfg(feature = "http")]
 pub mod collect;
 pub mod compile;
+mod describe;
 pub mod evaluate;
 pub mod event;
 pub mod explain;
+mod folder_rows;
 mod gather;
 pub mod library;
 pub mod origins;

@@ -3,47 +3,35 @@
 //! Four passes, each a stream: bodies are compiled, origins audited, URLs evaluated, and origins that only URLs named
 //! get their rows. Every pass spreads its work over the pool and writes its results in order.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use parquet::errors::ParquetError;
 use rayon::ThreadPool;
 use sha2::{Digest, Sha256};
 
 use super::AuditError;
 use super::compile;
+use super::describe::{Described, Describer};
 use super::evaluate::{Added, Evaluated, Evaluator, Resolver};
 use super::event::{Event, Observer, Stage};
-use super::gather::{RowPieces, UrlPieces, origins_of_a_piece, urls_of_a_row_group};
+use super::folder_rows;
+use super::gather::{BodyChunks, RowPieces, UrlPieces, origins_of_a_piece, urls_of_a_row_group};
 use super::library::Library;
-use super::origins::{self, Entry, OriginRow, Origins, RowFault};
+use super::origins::{self, Origins};
 use super::output::Output;
 use super::pipeline::{self, ordered};
 use super::plan::Plan;
 use super::totals::{LineTotals, Totals};
 use crate::origin::Origin;
-use crate::robots::access::FetchClass;
-use crate::robots::decision::{Answer, Decision};
-use crate::signals::training::{Preference, Scope};
 use crate::source::folder::{FileRow, Folder};
 use crate::source::input::{UrlBatch, UrlInputs};
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::tables::column::hex;
-use crate::tables::crawler_access::{Access, CrawlerAccess, CrawlerAccessBuilder};
 use crate::tables::crawlers;
-use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
+use crate::tables::fetches::BodyHash;
 use crate::tables::sink::Footer;
-use crate::tables::training::{TrainingBuilder, TrainingRow};
-
-/// Bodies compiled as one piece of work.
-const CHUNK_BODIES: usize = 64;
-/// Octets of bodies after which a piece of work ends.
-const CHUNK_OCTETS: usize = 4 << 20;
-/// Rows of `fetches` audited as one piece of work where nothing is decided about them.
-const ORIGIN_BATCH_ROWS: usize = 2_048;
 
 /// Where bodies come from.
 #[derive(Debug)]
@@ -150,16 +138,14 @@ impl Run<'_> {
         let mut library = Library::default();
         let plan = Arc::clone(&self.plan);
         let compile = move |chunk: Result<_, AuditError>| chunk.map(|chunk| compile::chunk(&plan, chunk));
-        for chunk in ordered(&self.pool, Chunks { bodies }, compile) {
+        for chunk in ordered(&self.pool, BodyChunks::new(bodies), compile) {
             let chunk = chunk??;
             self.output.write(Table::Bodies, &chunk.bodies_rows)?;
             self.output.write(Table::Rules, &chunk.rules_rows)?;
             self.output.write(Table::Findings, &chunk.findings_rows)?;
             self.totals.undetermined += chunk.undetermined;
             (self.observer)(Event::Compiled(chunk.bodies.len() as u64));
-            for (hash, body) in chunk.bodies {
-                library.add(hash, body);
-            }
+            chunk.bodies.into_iter().for_each(|(hash, body)| library.add(hash, body));
         }
         Ok(library)
     }
@@ -173,15 +159,25 @@ impl Run<'_> {
         evaluates_roots: bool,
     ) -> Result<(Origins, String), AuditError> {
         let (batches, mut origins): (Box<dyn Iterator<Item = Result<RecordBatch, AuditError>>>, _) = match source {
-            Source::Folder(_) => (Box::new(batches_of(distinct_rows(rows)).map(Ok)), Origins::new(true)),
+            Source::Folder(_) => {
+                let distinct = folder_rows::distinct(rows);
+                self.totals.lines.lines = rows.len() as u64;
+                self.totals.lines.duplicates = (rows.len() - distinct.len()) as u64;
+                let rows = distinct.into_iter().map(FileRow::fetch_row);
+                (Box::new(folder_rows::batches(rows).map(Ok)), Origins::new(true))
+            }
             Source::Snapshot(snapshot) => {
                 (Box::new(snapshot.fetches().map(|batch| batch.map_err(AuditError::from))), Origins::new(false))
             }
         };
+        let is_snapshot = matches!(source, Source::Snapshot(_));
+        let mut rows_read = 0;
+        let batches = batches.inspect(|batch| rows_read += batch.as_ref().map_or(0, RecordBatch::num_rows));
         (self.observer)(Event::Stage(Stage::Origins, (!rows.is_empty()).then_some(rows.len() as u64)));
         let mut digest = Sha256::new();
-        let worker = OriginWorker { evaluator: evaluator.clone() };
-        let piece_rows = if evaluates_roots { origins_of_a_piece(self.plan.crawlers.len()) } else { ORIGIN_BATCH_ROWS };
+        let describer = Describer { evaluator: evaluator.clone() };
+        let piece_rows =
+            if evaluates_roots { origins_of_a_piece(self.plan.crawlers.len()) } else { folder_rows::BATCH_ROWS };
         let mut rows_before = 0;
         let placed = RowPieces::new(batches, piece_rows).map(|batch| {
             let batch = batch?;
@@ -190,9 +186,9 @@ impl Run<'_> {
         });
         let audit = move |batch: Result<_, AuditError>| {
             let (rows_before, batch) = batch?;
-            let audited = worker.audit(batch).map_err(|fault| fault.behind(rows_before))?;
-            let roots = evaluates_roots.then(|| worker.roots(&audited.rows)).transpose()?;
-            Ok::<_, AuditError>((audited, roots))
+            let described = describer.describe(batch).map_err(|fault| fault.behind(rows_before))?;
+            let roots = evaluates_roots.then(|| describer.roots(&described.rows)).transpose()?;
+            Ok::<_, AuditError>((described, roots))
         };
         let audited = ordered(&self.pool, placed, audit);
         for batch in audited {
@@ -209,10 +205,13 @@ impl Run<'_> {
                 }
             }
         }
+        if is_snapshot {
+            self.totals.lines.lines = rows_read as u64;
+        }
         Ok((origins, hex(&digest.finalize())))
     }
 
-    fn write_origins(&mut self, batch: &AuditedOrigins) -> Result<(), AuditError> {
+    fn write_origins(&mut self, batch: &Described) -> Result<(), AuditError> {
         self.output.write(Table::Fetches, &batch.fetches)?;
         self.output.write(Table::CrawlerAccess, &batch.access)?;
         self.output.write(Table::Training, &batch.training)?;
@@ -269,12 +268,12 @@ impl Run<'_> {
 
     /// Fourth pass: rows of the origins that only URLs named.
     fn audit_added(&mut self, evaluator: &Evaluator, added: &[Added], files: &[FileRow]) -> Result<(), AuditError> {
-        let worker = OriginWorker { evaluator: evaluator.clone() };
-        let file_rows: HashMap<&str, &FileRow> =
-            files.iter().filter_map(|row| Some((row.origin.as_ref().ok()?.host(), row))).collect();
-        for batch in batches_of(added.iter().map(|added| added_row(added, &file_rows))) {
-            let audited = worker.audit(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
-            self.write_origins(&audited)?;
+        let describer = Describer { evaluator: evaluator.clone() };
+        let named = |row| FileRow::origin(row).map(|origin| (origin, row));
+        let files: HashMap<&Origin, &FileRow> = folder_rows::distinct(files).into_iter().filter_map(named).collect();
+        for batch in folder_rows::batches(added.iter().map(|added| folder_rows::added(added, &files))) {
+            let described = describer.describe(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
+            self.write_origins(&described)?;
         }
         self.totals.lines.added_from_urls += added.len() as u64;
         Ok(())
@@ -285,38 +284,9 @@ impl Run<'_> {
         let own = self.totals.lines;
         self.totals.lines = match (lines, source) {
             (Some(lines), _) => LineTotals { rows: own.rows, ..lines },
-            (None, Source::Folder(folder)) => {
-                let lines = folder.len() as u64;
-                let duplicates = lines + own.added_from_urls - own.rows;
-                LineTotals { lines, duplicates, skipped: folder.skipped(), ..own }
-            }
-            (None, Source::Snapshot(_)) => LineTotals { lines: own.rows - own.added_from_urls, ..own },
+            (None, Source::Folder(folder)) => LineTotals { skipped: folder.skipped(), ..own },
+            (None, Source::Snapshot(_)) => own,
         };
-    }
-}
-
-/// Bodies in pieces of work.
-struct Chunks<I> {
-    bodies: I,
-}
-
-impl<I: Iterator<Item = Result<(BodyHash, Vec<u8>), AuditError>>> Iterator for Chunks<I> {
-    type Item = Result<Vec<(BodyHash, Vec<u8>)>, AuditError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut chunk = Vec::new();
-        let mut octets = 0;
-        while chunk.len() < CHUNK_BODIES && octets < CHUNK_OCTETS {
-            match self.bodies.next() {
-                Some(Ok((hash, body))) => {
-                    octets += body.len();
-                    chunk.push((hash, body));
-                }
-                Some(Err(error)) => return Some(Err(error)),
-                None => break,
-            }
-        }
-        (!chunk.is_empty()).then_some(Ok(chunk))
     }
 }
 
@@ -334,107 +304,5 @@ impl AddedOrigins {
                 self.list.push(one);
             }
         }
-    }
-}
-
-/// The rows of a folder; of two files for one origin the first counts.
-fn distinct_rows(rows: &[FileRow]) -> impl Iterator<Item = FetchRow> {
-    let mut seen = HashSet::new();
-    rows.iter()
-        .filter(move |row| row.origin.as_ref().map_or(true, |origin| seen.insert(origin)))
-        .map(FileRow::fetch_row)
-}
-
-fn added_row(added: &Added, files: &HashMap<&str, &FileRow>) -> FetchRow {
-    let origin = Origin::of_url(added.origin.as_bytes()).ok();
-    let file = origin.as_ref().and_then(|origin| files.get(origin.host()));
-    match file {
-        Some(file) if added.entry.class.has_body() => file.http_row(),
-        _ => FetchRow {
-            origin,
-            rank: None,
-            input: None,
-            input_line: None,
-            observation: Observation::of_class(added.entry.class, None),
-        },
-    }
-}
-
-fn batches_of(rows: impl Iterator<Item = FetchRow>) -> impl Iterator<Item = RecordBatch> {
-    let mut rows = rows;
-    std::iter::from_fn(move || {
-        let mut builder = FetchesBuilder::default();
-        rows.by_ref().take(ORIGIN_BATCH_ROWS).for_each(|row| builder.push(&row));
-        (builder.rows() > 0).then(|| builder.finish())
-    })
-}
-
-/// Audits batches of `fetches`.
-struct OriginWorker {
-    evaluator: Evaluator,
-}
-
-/// The rows of a batch of origins.
-struct AuditedOrigins {
-    fetches: RecordBatch,
-    rows: Vec<OriginRow>,
-    access: RecordBatch,
-    training: RecordBatch,
-    totals: Totals,
-}
-
-impl OriginWorker {
-    fn audit(&self, fetches: RecordBatch) -> Result<AuditedOrigins, RowFault> {
-        let rows = origins::rows_of(&fetches, &self.evaluator.library)?;
-        let plan = &self.evaluator.plan;
-        let mut totals = Totals::of_crawlers(plan.crawlers.len());
-        let mut access = CrawlerAccessBuilder::new(&plan.crawlers);
-        let mut training = TrainingBuilder::default();
-        for row in &rows {
-            totals.count_row(row.entry.class);
-            let Some(origin) = &row.origin else { continue };
-            let crawlers = self.access(&row.entry);
-            let preference = self.training(&row.entry);
-            totals.count_access(row.entry.class, &crawlers);
-            totals.count_training(row.entry.class, &preference);
-            access.push(origin, row.rank, &plan.crawlers, &crawlers);
-            training.push(origin, row.rank, &preference);
-        }
-        Ok(AuditedOrigins { access: access.finish(), training: training.finish(), totals, fetches, rows })
-    }
-
-    fn access(&self, entry: &Entry) -> Cow<'_, [CrawlerAccess]> {
-        let plan = &self.evaluator.plan;
-        let fixed = Answer::without_rules(plan.policy, entry.class);
-        let Some(body) = entry.body.map(|id| self.evaluator.library.get(id)) else {
-            let access = if entry.class == FetchClass::Missing { Access::Full } else { Access::Unknown };
-            let root_decision = fixed.map_or(Decision::Unresolved, |answer| answer.decision);
-            return Cow::Owned(vec![CrawlerAccess { access, root_decision, rules: None }; plan.crawlers.len()]);
-        };
-        match fixed {
-            None => Cow::Borrowed(&body.access),
-            Some(Answer { decision, .. }) => {
-                let decided = |access: &CrawlerAccess| CrawlerAccess { root_decision: decision, ..*access };
-                Cow::Owned(body.access.iter().map(decided).collect())
-            }
-        }
-    }
-
-    fn training(&self, entry: &Entry) -> Cow<'_, TrainingRow> {
-        match (entry.body, entry.class) {
-            (Some(id), _) => Cow::Borrowed(&self.evaluator.library.get(id).training_row),
-            (None, FetchClass::Missing) => {
-                Cow::Owned(TrainingRow::without_file(Preference::NoneExpressed, Scope::NoneExpressed, Some(false)))
-            }
-            (None, _) => Cow::Owned(TrainingRow::without_file(Preference::Unknown, Scope::Unknown, None)),
-        }
-    }
-
-    /// Decisions on `/` of each origin.
-    fn roots(&self, rows: &[OriginRow]) -> Result<Evaluated, ParquetError> {
-        let origins = || rows.iter().filter_map(|row| row.origin.as_deref().map(|origin| (origin, row.entry)));
-        let urls = UrlBatch::of_urls(origins().map(|(origin, _)| format!("{origin}/")));
-        let mut resolved = origins().map(|(origin, entry)| (Some(Cow::Borrowed(origin)), entry));
-        self.evaluator.evaluate(&urls, |_| resolved.next().expect("as many as URLs"))
     }
 }
