@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn runs_go_on_behind_a_page() {
         let runs = [Run { key: 4, rows: 30_000 }, Run { key: NULL, rows: 10_000 }, Run { key: 1, rows: 1 }];
-        assert_eq!(pages(&runs, None), [vec![(4, 20_480)], vec![(4, 9_520), (NULL, 10_000)], vec![(1, 1)]]);
+        assert_eq!(pages(&runs, None), [vec![(4, 20_480)], vec![(4, 9_520), (NULL, 10_000), (1, 1)]]);
         assert!(pages(&[], None).is_empty());
     }
 
