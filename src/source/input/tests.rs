@@ -313,9 +313,9 @@ fn damage_in_the_middle_names_the_line() {
     let path = folder.write("urls.csv", b"id,url\n1,a\n2\n3,c\n");
     assert_eq!(urls(&folder, &[&path], None), ["2: a | c"]);
     let path = folder.write("urls.ndjson", b"{\"url\":\"a\"}\n{\"url\":\"b\"\n");
-    assert_eq!(urls(&folder, &[&path], None), ["2: a"]);
+    assert_eq!(urls(&folder, &[&path], None), ["1: a"]);
     let path = folder.write("urls.ndjson", b"{\"url\":\"a\"}\n{\"url\":8}\n");
-    assert_eq!(urls(&folder, &[&path], None), ["2: a"]);
+    assert_eq!(urls(&folder, &[&path], None), ["1: a"]);
 }
 
 #[test]
