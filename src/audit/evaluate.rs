@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parquet::errors::ParquetError;
 
@@ -44,6 +45,10 @@ pub struct Evaluated {
     pub urls: u64,
     /// Decisions by kind, in the order of [`Decision::ALL`].
     pub counts: [u64; Decision::ALL.len()],
+    /// Time that finding origins, paths and verdicts took.
+    pub matching: Duration,
+    /// Time that encoding took.
+    pub encoding: Duration,
 }
 
 /// A URL's origin, as far as it has one, and what is known of it.
@@ -112,6 +117,7 @@ impl Evaluator {
         urls: &'u UrlBatch,
         mut resolve: impl FnMut(&'u [u8]) -> Resolved<'u>,
     ) -> Result<Evaluated, ParquetError> {
+        let start = Instant::now();
         let mut rows = Rows::new(self);
         let mut path = Vec::new();
         for url in urls.iter() {
@@ -121,11 +127,14 @@ impl Evaluator {
             rows.answers(&entry, &path);
             rows.training(url, origin.as_deref(), &entry, &path);
         }
+        let matching = start.elapsed();
         Ok(Evaluated {
             decisions: encode(&decisions::run_schema(), &rows.decisions.take())?,
             training: encode(&training_verdicts::run_schema(), &rows.verdicts.take())?,
             urls: urls.len() as u64,
             counts: rows.counts,
+            matching,
+            encoding: start.elapsed() - matching,
         })
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use rayon::ThreadPool;
@@ -175,7 +176,7 @@ impl Run<'_> {
         let batches = batches.inspect(|batch| rows_read += batch.as_ref().map_or(0, RecordBatch::num_rows));
         (self.observer)(Event::Stage(Stage::Origins, (!rows.is_empty()).then_some(rows.len() as u64)));
         let mut digest = Sha256::new();
-        let describer = Describer { evaluator: evaluator.clone() };
+        let worker = Describer { evaluator: evaluator.clone() };
         let piece_rows =
             if evaluates_roots { origins_of_a_piece(self.plan.crawlers.len()) } else { folder_rows::BATCH_ROWS };
         let mut rows_before = 0;
@@ -186,8 +187,8 @@ impl Run<'_> {
         });
         let audit = move |batch: Result<_, AuditError>| {
             let (rows_before, batch) = batch?;
-            let described = describer.describe(batch).map_err(|fault| fault.behind(rows_before))?;
-            let roots = evaluates_roots.then(|| describer.roots(&described.rows)).transpose()?;
+            let described = worker.describe(batch).map_err(|fault| fault.behind(rows_before))?;
+            let roots = evaluates_roots.then(|| worker.roots(&described.rows)).transpose()?;
             Ok::<_, AuditError>((described, roots))
         };
         let audited = ordered(&self.pool, placed, audit);
@@ -221,8 +222,13 @@ impl Run<'_> {
     }
 
     fn write_evaluated(&mut self, evaluated: Evaluated) -> Result<(), AuditError> {
+        let start = Instant::now();
         self.output.append(Table::Decisions, evaluated.decisions)?;
         self.output.append(Table::TrainingVerdicts, evaluated.training)?;
+        let spent = &mut self.totals.spent;
+        spent.writing += start.elapsed();
+        spent.matching += evaluated.matching;
+        spent.encoding += evaluated.encoding;
         self.totals.urls.urls += evaluated.urls;
         for (total, count) in self.totals.urls.decisions.iter_mut().zip(evaluated.counts) {
             *total += count;
@@ -239,6 +245,8 @@ impl Run<'_> {
         origins: Arc<Origins>,
     ) -> Result<(Vec<Added>, String), AuditError> {
         (self.observer)(Event::Stage(Stage::Urls, None));
+        let start = Instant::now();
+        let mut read = Duration::ZERO;
         let mut digest = Sha256::new();
         let mut added = AddedOrigins::default();
         let evaluator = evaluator.clone();
@@ -248,10 +256,14 @@ impl Run<'_> {
             let evaluated = evaluator.evaluate(&batch, |url| resolver.resolve(url))?;
             Ok::<_, AuditError>((evaluated, resolver.into_added()))
         };
-        let batches = urls.by_ref().map(|batch| {
-            let batch = batch.map_err(AuditError::from)?;
-            digest.update(batch.digest_text());
-            Ok(batch)
+        let batches = std::iter::from_fn(|| {
+            let start = Instant::now();
+            let batch = urls.next()?.map_err(AuditError::from);
+            if let Ok(batch) = &batch {
+                digest.update(batch.digest_text());
+            }
+            read += start.elapsed();
+            Some(batch)
         });
         let pieces = UrlPieces::new(batches, urls_of_a_row_group(self.plan.crawlers.len()));
         for batch in ordered(&self.pool, pieces, evaluate) {
@@ -259,6 +271,8 @@ impl Run<'_> {
             self.write_evaluated(evaluated)?;
             added.extend(new);
         }
+        self.totals.spent.read += read;
+        self.totals.spent.urls += start.elapsed();
         let counts = urls.counts();
         self.totals.urls.lines += counts.lines;
         self.totals.urls.blank_or_comment += counts.blank_or_comment;
@@ -268,11 +282,11 @@ impl Run<'_> {
 
     /// Fourth pass: rows of the origins that only URLs named.
     fn audit_added(&mut self, evaluator: &Evaluator, added: &[Added], files: &[FileRow]) -> Result<(), AuditError> {
-        let describer = Describer { evaluator: evaluator.clone() };
+        let worker = Describer { evaluator: evaluator.clone() };
         let named = |row| FileRow::origin(row).map(|origin| (origin, row));
         let files: HashMap<&Origin, &FileRow> = folder_rows::distinct(files).into_iter().filter_map(named).collect();
         for batch in folder_rows::batches(added.iter().map(|added| folder_rows::added(added, &files))) {
-            let described = describer.describe(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
+            let described = worker.describe(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
             self.write_origins(&described)?;
         }
         self.totals.lines.added_from_urls += added.len() as u64;

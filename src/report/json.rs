@@ -45,6 +45,13 @@ pub fn report(summary: &Summary<'_>) -> Value {
                 (decision.as_str(), totals.urls.decisions[*decision as usize])
             })),
         },
+        "spent_on_urls_s": {
+            "clock": totals.spent.urls.as_secs_f64(),
+            "read": totals.spent.read.as_secs_f64(),
+            "match": totals.spent.matching.as_secs_f64(),
+            "encode": totals.spent.encoding.as_secs_f64(),
+            "write": totals.spent.writing.as_secs_f64(),
+        },
         "access_undetermined": totals.undetermined,
     })
 }
