@@ -13,6 +13,7 @@ use crate::robots::group::{Choice, GroupIndex, GroupSource};
 use crate::robots::lex::Line;
 use crate::robots::matcher::RuleSet;
 use crate::robots::parse::{Robots, Rule};
+use crate::robots::path::Path;
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{self, Training};
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
@@ -164,7 +165,7 @@ impl Summary<'_> {
             Coverage::Nothing => Access::Blocked,
             Coverage::Partial | Coverage::Undetermined => Access::Partial,
         };
-        let root = Verdict::of_path(rules, applied.source, b"/");
+        let root = Verdict::of_path(rules, applied.source, &Path::of(b"/"));
         CrawlerAccess {
             access,
             root_decision: Answer::of_verdict(root).decision,
@@ -195,7 +196,7 @@ impl Summary<'_> {
     fn training(&self, training: &Training) -> TrainingRow {
         TrainingRow {
             token_present: Some(training.rules().is_some()),
-            root_preference: training.preference(b"/").0,
+            root_preference: training.preference(&Path::of(b"/")).0,
             scope: training.scope(),
             counts: training.rules().map(|rules| TokenRules {
                 n_allow: rules.n_allow(),

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use crate::origin::normal_form;
 use crate::robots::access::FetchClass;
 use crate::robots::decision::{Answer, Decision};
-use crate::robots::path::{RawPath, is_robots_txt};
+use crate::robots::path::{Path, RawPath};
 use crate::robots::verdict::Verdict;
 use crate::signals::training::Preference;
 use crate::source::input::UrlBatch;
@@ -104,10 +104,10 @@ impl Evaluator {
     /// Evaluates URLs; `resolve` gives the origin of each, in order.
     pub fn evaluate<'u>(&self, urls: &'u UrlBatch, mut resolve: impl FnMut(&'u [u8]) -> Resolved<'u>) -> Evaluated {
         let mut rows = Rows::new(self);
-        let mut path = Vec::new();
+        let mut buffer = Vec::new();
         for url in urls.iter() {
             let (origin, entry) = resolve(url);
-            RawPath::of_url(url).normalise_into(&mut path);
+            let path = RawPath::of_url(url).prepare(&mut buffer);
             rows.decisions.url(url, origin.as_deref(), entry.checked_at);
             rows.answers(&entry, &path);
             rows.training(url, origin.as_deref(), &entry, &path);
@@ -145,9 +145,9 @@ impl<'e> Rows<'e> {
         }
     }
 
-    fn answers(&mut self, entry: &Entry, path: &[u8]) {
+    fn answers(&mut self, entry: &Entry, path: &Path<'_>) {
         let body = entry.body.map(|id| (id, self.evaluator.library.get(id)));
-        let fixed = if is_robots_txt(path) {
+        let fixed = if path.is_robots_txt() {
             Some(Answer::ROBOTS_TXT)
         } else {
             Answer::without_rules(self.evaluator.plan.policy, entry.class)
@@ -161,7 +161,7 @@ impl<'e> Rows<'e> {
         }
     }
 
-    fn by_rules(&mut self, id: BodyId, body: &CompiledBody, path: &[u8]) {
+    fn by_rules(&mut self, id: BodyId, body: &CompiledBody, path: &Path<'_>) {
         self.answers.clear();
         for (place, rules) in body.rule_sets.iter().enumerate() {
             let source = body.crawlers.iter().find(|applied| applied.rule_set == place).map(|applied| applied.source);
@@ -192,7 +192,7 @@ impl<'e> Rows<'e> {
         *self.rules.entry((id, rule)).or_insert_with(|| decisions.rule(&body.evidence[rule as usize]))
     }
 
-    fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &[u8]) {
+    fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {
         let body = entry.body.map(|id| self.evaluator.library.get(id));
         let (verdict, hit) = match (body, entry.class) {
             (Some(body), _) => body.training.preference(path),

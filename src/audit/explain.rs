@@ -6,7 +6,7 @@ use crate::robots::decision::Answer;
 use crate::robots::group::{GroupIndex, GroupSource};
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::Robots;
-use crate::robots::path::{RawPath, is_robots_txt};
+use crate::robots::path::RawPath;
 use crate::robots::token::Asked;
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{Preference, Training};
@@ -68,9 +68,10 @@ impl<'a> Subject<'a> {
     /// The answer about a URL for a crawler.
     #[must_use]
     pub fn explain(&self, plan: &Plan, asked: &Asked, url: &[u8]) -> Explanation {
-        let path = RawPath::of_url(url).normalised();
+        let mut buffer = Vec::new();
+        let path = RawPath::of_url(url).prepare(&mut buffer);
         let choice = self.file.as_ref().map(|file| file.index.choose(asked));
-        let fixed = if is_robots_txt(&path) {
+        let fixed = if path.is_robots_txt() {
             Some(Answer::ROBOTS_TXT)
         } else {
             Answer::without_rules(plan.policy, self.class)
@@ -91,7 +92,8 @@ impl<'a> Subject<'a> {
     /// The training preference for a URL.
     #[must_use]
     pub fn training(&self, url: &[u8]) -> TrainingExplanation {
-        let path = RawPath::of_url(url).normalised();
+        let mut buffer = Vec::new();
+        let path = RawPath::of_url(url).prepare(&mut buffer);
         let (preference, hit) = match (&self.file, self.class) {
             (Some(file), _) => file.training.preference(&path),
             (None, FetchClass::Missing) => (Preference::NoneExpressed, None),

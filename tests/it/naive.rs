@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use robots_audit::robots::group::{GroupIndex, GroupSource};
-use robots_audit::robots::matcher::RuleSet;
+use robots_audit::robots::matcher::{RuleSet, Tier};
 use robots_audit::robots::parse::Robots;
 use robots_audit::robots::path::RawPath;
 use robots_audit::robots::token::Matching;
@@ -59,7 +59,7 @@ fn decide(rules: &[(bool, String)], path: &str) -> Option<usize> {
 }
 
 fn rules() -> impl Strategy<Value = Vec<(bool, String)>> {
-    prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..6)
+    prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..9)
 }
 
 proptest! {
@@ -73,10 +73,15 @@ proptest! {
         }
         let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
         let index = GroupIndex::of(&robots);
-        let compiled = RuleSet::of_groups(&robots, index.star());
-        let normalised = RawPath::of_url(format!("https://a.test{path}").as_bytes()).normalised();
-        let verdict = Verdict::of_path(&compiled, GroupSource::Star, &normalised);
-        let line = verdict.line().map(|line| u32::from(line) as usize);
-        prop_assert_eq!(line, decide(&rules, &path), "{} {}", body, path);
+        let url = format!("https://a.test{path}");
+        let mut buffer = Vec::new();
+        let prepared = RawPath::of_url(url.as_bytes()).prepare(&mut buffer);
+        let expected = decide(&rules, &path);
+        for tier in Tier::ALL {
+            let compiled = RuleSet::with_tier(&robots, index.star(), *tier);
+            let verdict = Verdict::of_path(&compiled, GroupSource::Star, &prepared);
+            let line = verdict.line().map(|line| u32::from(line) as usize);
+            prop_assert_eq!(line, expected, "{}: {} {}", tier, body, path);
+        }
     }
 }
