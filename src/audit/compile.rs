@@ -1,8 +1,6 @@
 //! A body to what evaluation needs of it: rule sets for the plan's crawlers, evidence, the training preference; and to
 //! its rows of the tables `bodies`, `rules` and `findings`.
 
-use std::collections::HashMap;
-
 use arrow::array::RecordBatch;
 
 use super::plan::Plan;
@@ -14,6 +12,8 @@ use crate::robots::lex::Line;
 use crate::robots::matcher::RuleSet;
 use crate::robots::parse::{Robots, Rule};
 use crate::robots::path::Path;
+pub use crate::robots::rule_sets::Applied;
+use crate::robots::rule_sets::RuleSets;
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{self, Training};
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
@@ -39,15 +39,6 @@ pub struct CompiledBody {
     pub access: Vec<CrawlerAccess>,
     /// The row of `training`.
     pub training_row: TrainingRow,
-}
-
-/// The rules that one crawler obeys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Applied {
-    /// Place in [`CompiledBody::rule_sets`].
-    pub rule_set: usize,
-    /// How the groups were found.
-    pub source: GroupSource,
 }
 
 /// Several bodies, compiled, and their rows.
@@ -98,9 +89,7 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
 /// Compiles one parsed body; also how many rule sets have an access class that could not be settled.
 fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
     let index = GroupIndex::of(robots);
-    let mut sets = RuleSets { robots, by_groups: HashMap::new(), list: Vec::new() };
-    let crawlers: Vec<Applied> = plan.asked.iter().map(|asked| sets.apply(index.choose(asked))).collect();
-    let rule_sets = sets.list;
+    let RuleSets { list: rule_sets, crawlers, .. } = RuleSets::of(robots, &index, &plan.asked);
     let coverages: Vec<Coverage> =
         rule_sets.iter().map(|rules| coverage::of_rules(rules, RulesFile::IsExempt)).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
@@ -120,27 +109,6 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
 /// Directive and value as written.
 fn evidence(rule: &Rule<'_>) -> Box<str> {
     format!("{}: {}", of_octets(rule.key), of_octets(rule.value)).into()
-}
-
-/// Rule sets by the groups that they merge: crawlers with the same groups share one.
-struct RuleSets<'a> {
-    robots: &'a Robots<'a>,
-    by_groups: HashMap<Vec<u32>, usize>,
-    list: Vec<RuleSet>,
-}
-
-impl RuleSets<'_> {
-    fn apply(&mut self, choice: Choice<'_>) -> Applied {
-        let known = self.by_groups.get(choice.groups).copied();
-        let rule_set = known.unwrap_or_else(|| self.add(choice.groups));
-        Applied { rule_set, source: choice.source }
-    }
-
-    fn add(&mut self, groups: &[u32]) -> usize {
-        self.list.push(RuleSet::of_groups(self.robots, groups));
-        self.by_groups.insert(groups.to_vec(), self.list.len() - 1);
-        self.list.len() - 1
-    }
 }
 
 /// What is told of a whole body.

@@ -28,7 +28,7 @@ pub(super) enum Transitions {
 /// The wildcards of a rule set by their rarest pieces.
 #[derive(Debug, Clone)]
 pub(super) struct Automaton {
-    automaton: AhoCorasick,
+    finder: AhoCorasick,
     /// Where in `rules` those of each piece begin, and the end of the last.
     starts: Box<[u32]>,
     /// Rules by piece, in order of precedence within each.
@@ -53,9 +53,14 @@ impl Automaton {
         };
         let mut builder = AhoCorasick::builder();
         builder.kind(Some(kind)).match_kind(MatchKind::Standard).prefilter(false);
-        let automaton = builder.build(pieces.list.iter().map(|(piece, _)| piece)).ok()?;
-        let (starts, by_piece) = pieces.flat(rules);
-        Some(Self { automaton, starts, rules: by_piece, start })
+        let finder = builder.build(pieces.list.iter().map(|(piece, _)| piece)).ok()?;
+        let mut starts = vec![0];
+        let mut by_piece = Vec::new();
+        for (_, places) in pieces.list {
+            by_piece.extend(places.into_iter().map(|place| (place, Probe::of(rules, place))));
+            starts.push(small(by_piece.len()));
+        }
+        Some(Self { finder, starts: starts.into(), rules: by_piece.into(), start })
     }
 
     /// The first wildcard that matches and stands before `before`; else `before`.
@@ -74,7 +79,7 @@ impl Automaton {
     /// `tried` has a bit for each piece, so that each rule is tried once however often its piece occurs.
     fn first_of_found(&self, rules: &Rules, path: &Path<'_>, before: Place, tried: &mut [u64]) -> Place {
         let mut best = before;
-        for found in self.automaton.find_overlapping_iter(path.octets()) {
+        for found in self.finder.find_overlapping_iter(path.octets()) {
             let piece = found.pattern().as_usize();
             let (word, bit) = (piece / 64, 1 << (piece % 64));
             if tried[word] & bit != 0 {
@@ -114,16 +119,6 @@ impl<'r> Pieces<'r> {
             self.list.len() - 1
         });
         self.list[index].1.push(place);
-    }
-
-    fn flat(self, rules: &Rules) -> (Box<[u32]>, Box<[(Place, Probe)]>) {
-        let mut starts = vec![0];
-        let mut flat = Vec::new();
-        for (_, places) in self.list {
-            flat.extend(places.into_iter().map(|place| (place, Probe::of(rules, place))));
-            starts.push(small(flat.len()));
-        }
-        (starts.into(), flat.into())
     }
 }
 

@@ -15,26 +15,27 @@ pub(super) struct Size {
 }
 
 /// Building a probe of a literal rule, or of a wildcard, whose marks are sorted by rarity.
-const BUILD_PROBE: f64 = 3.0;
-const BUILD_WILDCARD_PROBE: f64 = 60.0;
+const BUILD_PROBE: f64 = 7.0;
+const BUILD_WILDCARD_PROBE: f64 = 90.0;
 /// Sorting a literal, for each doubling of their number.
-const BUILD_SORTED: f64 = 7.0;
+const BUILD_SORTED: f64 = 4.0;
 /// Any automaton, and one more wildcard in a sparse or a dense one.
-const BUILD_AUTOMATON: f64 = 6_000.0;
-const BUILD_SPARSE: f64 = 1_000.0;
-const BUILD_DENSE: f64 = 5_000.0;
+const BUILD_AUTOMATON: f64 = 10_000.0;
+const BUILD_SPARSE: f64 = 900.0;
+const BUILD_DENSE: f64 = 3_600.0;
 
 /// Asking a probe, once the marks of the path are known.
-const ASK_PROBE: f64 = 1.0;
-const ASK_WILDCARD_PROBE: f64 = 2.0;
+const ASK_PROBE: f64 = 0.55;
+const ASK_WILDCARD_PROBE: f64 = 2.6;
 /// Finding the marks of a path.
-const ASK_MARKS: f64 = 50.0;
+const ASK_MARKS: f64 = 25.0;
 /// Each halving of the sorted literals.
 const ASK_SORTED: f64 = 5.0;
 /// One pass over the path, and the few rules whose pieces occur, for each doubling of the wildcards.
-const ASK_SPARSE: f64 = 130.0;
-const ASK_DENSE: f64 = 50.0;
-const ASK_FOUND: f64 = 10.0;
+const ASK_SPARSE: f64 = 60.0;
+const ASK_DENSE: f64 = 35.0;
+const ASK_SPARSE_FOUND: f64 = 25.0;
+const ASK_DENSE_FOUND: f64 = 15.0;
 
 impl Size {
     /// Nanoseconds to build a tier.
@@ -59,8 +60,8 @@ impl Size {
             Tier::Constant => 0.0,
             Tier::Scan => literals * ASK_PROBE + scanned,
             Tier::Sorted => sorted + scanned,
-            Tier::Sparse => sorted + ASK_SPARSE + doublings(wildcards) * ASK_FOUND,
-            Tier::Dense => sorted + ASK_DENSE + doublings(wildcards) * ASK_FOUND,
+            Tier::Sparse => sorted + ASK_SPARSE + doublings(wildcards) * ASK_SPARSE_FOUND,
+            Tier::Dense => sorted + ASK_DENSE + doublings(wildcards) * ASK_DENSE_FOUND,
         }
     }
 

@@ -132,11 +132,11 @@ impl RuleSet {
     }
 
     fn unprepared(robots: &Robots<'_>, groups: &[u32]) -> Self {
-        let ranges = || groups.iter().map(|group| robots.groups[*group as usize].rules.clone());
-        let n_rules = ranges().map(|range| range.len()).sum();
-        let n_allow = ranges().flat_map(|range| &robots.rules[range]).filter(|r| r.directive == Directive::Allow);
-        let n_allow = small(n_allow.count());
-        let rules = Rules::of(ranges().flatten().map(|place| (place, &robots.rules[place])), n_rules);
+        let ranges = groups.iter().map(|group| robots.groups[*group as usize].rules.clone());
+        let rules = Rules::of(&robots.rules, ranges.clone());
+        let n_rules: usize = ranges.clone().map(|range| range.len()).sum();
+        let all = ranges.flat_map(|range| &robots.rules[range]);
+        let n_allow = small(all.filter(|rule| rule.directive == Directive::Allow).count());
         Self { rules, n_allow, n_disallow: small(n_rules) - n_allow, ..Self::default() }
     }
 
@@ -273,6 +273,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::robots::lex::PARSE_OCTETS;
     use crate::robots::token::Matching;
 
     fn decide(rules: &str, path: &str) -> Option<u32> {
@@ -317,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_rule_set_in_use_is_promoted() {
-        let rules: String = (0..300).map(|rule| format!("Disallow: /*{rule}/x\nAllow: /{rule}\n")).collect();
+        let rules: Vec<String> = (0..300).map(|rule| format!("Disallow: /*{rule}/x\nAllow: /{rule}\n")).collect();
+        let rules = rules.concat();
         let body = format!("User-agent: *\n{rules}");
         let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
         let set = RuleSet::for_paths(&robots, &[0], 1);
@@ -329,5 +331,29 @@ mod tests {
         }
         assert_eq!((set.tier(), set.decide(&path)), (Tier::Dense, hit));
         assert_eq!(hit.map(|hit| hit.line.into()), Some(36));
+    }
+
+    /// Each of these would take hours where time grew with more than rules times octets of the path.
+    #[test]
+    fn the_worst_of_rules_and_paths_come_to_an_end() {
+        let many = |rule: &dyn Fn(usize) -> String| (0..PARSE_OCTETS / 40).map(rule).collect::<Vec<_>>().concat();
+        let bodies = [
+            format!("Disallow: /{}b\n", "*".repeat(PARSE_OCTETS - 100)),
+            format!("Disallow: /{}b\n", "*a".repeat(PARSE_OCTETS / 2 - 100)),
+            many(&|rule| format!("Disallow: /*a*a*a*a*{rule}*b\n")),
+            many(&|rule| format!("Disallow: /aaaaaaaaaaaaaaaa{rule}\n")),
+            (1..900).map(|octets| format!("Disallow: /*{}*b\n", "a".repeat(octets))).collect::<Vec<_>>().concat(),
+            (1..900).map(|octets| format!("Disallow: /{}\n", "a".repeat(octets))).collect::<Vec<_>>().concat(),
+        ];
+        let paths = [format!("/{}", "a".repeat(8_191)), format!("/b{}0", "a".repeat(8_190)), "/".repeat(8_192)];
+        for body in bodies {
+            let body = format!("User-agent: *\n{body}");
+            let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
+            let sets: Vec<RuleSet> = Tier::ALL.iter().map(|t| RuleSet::with_tier(&robots, &[0], *t)).collect();
+            for path in &paths {
+                let path = Path::of(path.as_bytes());
+                assert!(sets.iter().all(|set| set.decide(&path) == sets[0].decide(&path)));
+            }
+        }
     }
 }

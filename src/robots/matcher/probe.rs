@@ -40,6 +40,7 @@ impl Probe {
     }
 
     /// False only where the rule does not match.
+    #[inline]
     pub(super) fn admits(&self, path: &Path<'_>) -> bool {
         (path.head() ^ self.head) & self.mask == 0
             && (self.marks[0] == Mark::ALWAYS || {

@@ -42,11 +42,12 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Compiles rules, each with its place in the file's list.
-    pub(super) fn of<'a>(rules: impl Iterator<Item = (usize, &'a Rule<'a>)>, expected: usize) -> Self {
-        let mut list = Vec::with_capacity(expected);
-        let mut texts = Vec::with_capacity(expected * TEXT_OCTETS);
-        for (place, rule) in rules {
+    /// Compiles rules of a file, given by their ranges in its list.
+    pub(super) fn of(all: &[Rule<'_>], ranges: impl Iterator<Item = Range<usize>> + Clone) -> Self {
+        let octets = ranges.clone().flat_map(|range| &all[range]).map(|rule| rule.value.len()).sum();
+        let mut list = Vec::with_capacity(ranges.clone().map(|range| range.len()).sum());
+        let mut texts = Vec::with_capacity(octets);
+        for (place, rule) in ranges.flat_map(|range| range.clone().zip(&all[range])) {
             let compiled = compile(rule.value, &mut texts);
             if compiled.shape == Shape::Never {
                 continue;
@@ -109,9 +110,6 @@ impl Rules {
         Entry { pattern: self.pattern(place), octets: self.list[place as usize].octets, hit: self.hit(place) }
     }
 }
-
-/// Octets of one rule's text, for the first guess at all of them.
-const TEXT_OCTETS: usize = 16;
 
 pub(super) fn small(number: usize) -> u32 {
     u32::try_from(number).expect("bounded by the size limit of a body")
