@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use robots_audit::robots::access::suspect_body;
-use robots_audit::robots::coverage::{self, Coverage, RulesFile};
+use robots_audit::robots::coverage::{self, Budget, Coverage, RulesFile};
 use robots_audit::robots::finding::FINDINGS;
 use robots_audit::robots::group::GroupIndex;
 use robots_audit::robots::matcher::{RuleSet, Tier};
@@ -93,9 +93,9 @@ fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[
         return;
     }
     let is_refused = rules.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
-    check_coverage(coverage::of_rules(&rules, RulesFile::Counts), is_refused);
+    check_coverage(coverage::of_rules(&rules, RulesFile::Counts, &mut Budget::default()), is_refused);
     if !path.is_robots_txt() {
-        check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt), is_refused);
+        check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt, &mut Budget::default()), is_refused);
     }
 }
 
