@@ -144,7 +144,8 @@ impl Target {
     /// The reason why the text names no http(s) origin.
     pub fn parse(input: &[u8]) -> Result<Self, Reason> {
         let input = input.trim_ascii();
-        let is_bare = memchr::memmem::find(input, b"://").is_none();
+        let head = input.split(|octet| matches!(octet, b'/' | b'?' | b'#')).next().unwrap_or_default();
+        let is_bare = !(head.ends_with(b":") && input[head.len()..].starts_with(b"//"));
         Origin::of_url(input).map(|origin| Self { origin, is_bare })
     }
 }
@@ -193,12 +194,12 @@ fn labels_fit(host: &[u8]) -> bool {
 }
 
 fn parsed(url: &[u8]) -> Result<String, Reason> {
-    if url.trim_ascii().len() > URL_OCTETS {
+    if url.len() > URL_OCTETS {
         return Err(Reason::Length);
     }
     // Only the authority has to be text: path and query may hold any octets.
     let text = String::from_utf8_lossy(url);
-    let (scheme, rest) = split_scheme(text.trim())?;
+    let (scheme, rest) = split_scheme(&text)?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let host_and_port = authority.rsplit('@').next().unwrap_or(authority);
     // The URL library would drop or reread these; readers of the same line would then see different hosts.
@@ -335,6 +336,23 @@ mod tests {
         for url in [&b"https://\xFF.test/"[..], b"https://\xFF@a.test/", b"\xFFhttps://a.test"] {
             assert_eq!(normal(url), Err(Reason::Host), "{url:?}");
         }
+    }
+
+    #[test]
+    fn a_url_behind_white_space_is_none() {
+        // Its path would be cut elsewhere than its origin.
+        for url in
+            [" https://a.test/x", "\thttps://a.test/x", "\u{a0}https://a.test/x", "https://a.test /x", "\u{a0}a.test"]
+        {
+            assert_eq!(Origin::of_url(url.as_bytes()), Err(Reason::Host), "{url:?}");
+        }
+        assert!(Origin::of_url(b"https://a.test/x y ").is_ok());
+    }
+
+    #[test]
+    fn a_scheme_in_the_query_is_none() {
+        assert!(Target::parse(b"a.test/x?u=http://b.test").is_ok_and(|target| target.is_bare));
+        assert!(Target::parse(b"http://a.test/").is_ok_and(|target| !target.is_bare));
     }
 
     #[test]

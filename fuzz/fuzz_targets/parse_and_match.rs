@@ -8,9 +8,9 @@ use robots_audit::robots::access::suspect_body;
 use robots_audit::robots::coverage::{self, Budget, Coverage, RulesFile};
 use robots_audit::robots::finding::FINDINGS;
 use robots_audit::robots::group::GroupIndex;
-use robots_audit::robots::matcher::RuleSet;
+use robots_audit::robots::matcher::{RuleSet, Tier};
 use robots_audit::robots::parse::{Directive, Robots};
-use robots_audit::robots::path::RawPath;
+use robots_audit::robots::path::{Path, RawPath};
 use robots_audit::robots::token::{Asked, Matching};
 use robots_audit::robots::verdict::{self, Verdict};
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
@@ -39,8 +39,9 @@ fuzz_target!(|input: &[u8]| {
     let robots = Robots::parse(body, Matching::Rfc9309);
     check_structure(&robots, body);
     let index = GroupIndex::of(&robots);
-    let path = RawPath::of_url(url).normalised();
-    assert_eq!(path, twin_path::path_of(url));
+    let mut buffer = Vec::new();
+    let path = RawPath::of_url(url).prepare(&mut buffer);
+    assert_eq!(path.octets(), twin_path::path_of(url));
     let agent = String::from_utf8_lossy(agent);
     if let Some(asked) = Asked::named(&agent, Matching::Rfc9309) {
         check_verdict(&robots, &index, &asked, url, &path);
@@ -67,7 +68,7 @@ fn check_structure(robots: &Robots<'_>, body: &[u8]) {
     assert!(robots.rules.iter().all(|rule| !rule.value.is_empty() && u32::from(rule.line) <= robots.lines));
 }
 
-fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[u8], path: &[u8]) {
+fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[u8], path: &Path<'_>) {
     let choice = index.choose(asked);
     let rules = RuleSet::of_groups(robots, choice.groups);
     let verdict = Verdict::of_path(&rules, choice.source, path);
@@ -78,18 +79,21 @@ fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[
     if places.len() > RULES {
         return;
     }
-    if path.len() <= PATH_OCTETS {
+    if path.octets().len() <= PATH_OCTETS {
         let values: Vec<(bool, &[u8])> = places
             .iter()
             .map(|place| &robots.rules[*place])
             .map(|rule| (rule.directive == Directive::Allow, rule.value))
             .collect();
-        let expected = twin_rules::decide(&values, path).map(|place| robots.rules[places[place]].line);
-        assert_eq!(rules.decide(path).map(|hit| hit.line), expected);
+        let expected = twin_rules::decide(&values, path.octets()).map(|place| robots.rules[places[place]].line);
+        for tier in Tier::ALL {
+            let rules = RuleSet::with_tier(robots, choice.groups, *tier);
+            assert_eq!(rules.decide(path).map(|hit| hit.line), expected, "{tier}");
+        }
     }
     let is_refused = rules.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
     check_coverage(coverage::of_rules(&rules, RulesFile::Counts, &mut Budget::of_steps(STEPS)), is_refused);
-    if path != b"/robots.txt" {
+    if !path.is_robots_txt() {
         check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt, &mut Budget::of_steps(STEPS)), is_refused);
     }
 }
@@ -102,7 +106,7 @@ fn check_coverage(coverage: Coverage, is_refused: bool) {
     }
 }
 
-fn check_training(robots: &Robots<'_>, index: &GroupIndex, path: &[u8]) {
+fn check_training(robots: &Robots<'_>, index: &GroupIndex, path: &Path<'_>) {
     let training = Training::of(robots, index);
     assert!(training::near_misses(robots).len() <= TOKENS_LISTED);
     assert!(training::other_policy_tokens(robots).len() <= TOKENS_LISTED);

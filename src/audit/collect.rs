@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -31,7 +31,9 @@ use crate::tables::sink::Footer;
 const HELD_ROWS: usize = 1_024;
 /// Octets of bodies held before they are written.
 const HELD_OCTETS: usize = 8 << 20;
-/// How long a fetch is waited for before the lines beside the fetches are looked at: they pile up meanwhile.
+/// Rows beside the fetches that wait for the writer.
+const ASIDE_QUEUE: usize = 4_096;
+/// How long a fetch is waited for before the rows beside the fetches are looked at: they wait meanwhile.
 const LOOK_ASIDE: Duration = Duration::from_millis(20);
 
 /// What to fetch, and how many at a time.
@@ -60,7 +62,7 @@ pub fn collect(
 ) -> Result<(LineTotals, Footer), AuditError> {
     let Collection { lists, urls, limit, concurrency, matching } = collection;
     observer(Event::Stage(Stage::Fetch, None));
-    let (aside, beside) = channel();
+    let (aside, beside) = sync_channel(ASIDE_QUEUE);
     let feed = Feed::new(lists, urls, limit, aside);
     let tagged = feed.map(|(line, target)| ((line, target.origin.clone()), target));
     let results = fetch_all(fetcher, tagged, concurrency);
@@ -118,14 +120,17 @@ struct Feed {
     totals: LineTotals,
     digest: Sha256,
     seen: SeenOrigins,
+    /// Origins behind the limit, and those of them that a URL names.
+    behind_limit: SeenOrigins,
+    named_by_url: SeenOrigins,
     /// Targets of the URL batch at hand.
     waiting: std::vec::IntoIter<Target>,
-    aside: Sender<Aside>,
+    aside: SyncSender<Aside>,
     is_done: bool,
 }
 
 impl Feed {
-    fn new(lists: OriginInputs, urls: Option<UrlInputs>, limit: Option<u64>, aside: Sender<Aside>) -> Self {
+    fn new(lists: OriginInputs, urls: Option<UrlInputs>, limit: Option<u64>, aside: SyncSender<Aside>) -> Self {
         Self {
             lists: Some(Distinct::new(lists)),
             urls,
@@ -134,6 +139,8 @@ impl Feed {
             totals: LineTotals::default(),
             digest: Sha256::new(),
             seen: SeenOrigins::default(),
+            behind_limit: SeenOrigins::default(),
+            named_by_url: SeenOrigins::default(),
             waiting: Vec::new().into_iter(),
             aside,
             is_done: false,
@@ -171,6 +178,9 @@ impl Feed {
     fn take(&mut self, line: OriginLine) -> Option<(Named, Target)> {
         if self.attempted >= self.limit {
             self.totals.not_attempted += 1;
+            if let Ok(target) = &line.target {
+                self.behind_limit.insert(&target.origin);
+            }
             return None;
         }
         let facts = Named { input: Some(line.input), line: Some(line.line), rank: line.rank };
@@ -197,19 +207,19 @@ impl Feed {
 
     fn next_of_urls(&mut self) -> Option<(Named, Target)> {
         loop {
-            for target in self.waiting.by_ref() {
-                self.totals.added_from_urls += 1;
-                if self.attempted < self.limit {
-                    self.attempted += 1;
+            while let Some(target) = self.waiting.next() {
+                if let Some(target) = self.take_of_urls(target) {
                     return Some((Named::default(), target));
                 }
-                let row = not_collected_row(target);
-                let _ = self.aside.send(Aside::Row(Box::new(row)));
             }
             match self.urls.as_mut()?.next() {
                 Some(Ok(batch)) => {
                     let targets = batch.iter().filter_map(|url| Target::parse(url).ok());
-                    let new = targets.filter(|target| self.seen.insert(&target.origin));
+                    let new = targets.filter(|target| {
+                        let origin = &target.origin;
+                        self.seen.insert(origin)
+                            || (self.behind_limit.contains(origin) && self.named_by_url.insert(origin))
+                    });
                     self.waiting = new.collect::<Vec<_>>().into_iter();
                 }
                 Some(Err(error)) => {
@@ -220,6 +230,22 @@ impl Feed {
                 None => self.urls = None,
             }
         }
+    }
+
+    /// An origin that a URL names and no attempted line does. Behind the limit it gets its row here.
+    fn take_of_urls(&mut self, target: Target) -> Option<Target> {
+        if self.behind_limit.contains(&target.origin) {
+            // Its line was counted as not attempted; now it is a row.
+            self.totals.not_attempted -= 1;
+        } else {
+            self.totals.added_from_urls += 1;
+            if self.attempted < self.limit {
+                self.attempted += 1;
+                return Some(target);
+            }
+        }
+        self.tell(Aside::Row(Box::new(not_collected_row(target))));
+        None
     }
 }
 

@@ -1,8 +1,6 @@
 //! A body to what evaluation needs of it: rule sets for the plan's crawlers, evidence, the training preference; and to
 //! its rows of the tables `bodies`, `rules` and `findings`.
 
-use std::collections::HashMap;
-
 use arrow::array::RecordBatch;
 
 use super::plan::Plan;
@@ -11,8 +9,10 @@ use crate::robots::decision::Answer;
 use crate::robots::finding::{Code, Finding};
 use crate::robots::group::{Choice, GroupIndex, GroupSource};
 use crate::robots::lex::Line;
-use crate::robots::matcher::RuleSet;
 use crate::robots::parse::{Robots, Rule};
+use crate::robots::path::Path;
+use crate::robots::rule_sets::{Applied, RuleSets};
+use crate::robots::token::Asked;
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{self, Training};
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
@@ -20,16 +20,16 @@ use crate::tables::crawler_access::{Access, AppliedRules, CrawlerAccess};
 use crate::tables::fetches::BodyHash;
 use crate::tables::findings::FindingsBuilder;
 use crate::tables::rules::RulesBuilder;
-use crate::tables::text::of_octets;
+use crate::tables::text::{of_octets, of_octets_cut};
 use crate::tables::training::{TokenRules, TrainingRow};
 
 /// A body, compiled for the crawlers of a plan.
 #[derive(Debug)]
 pub struct CompiledBody {
     /// The distinct rule sets that the crawlers obey; URLs are evaluated against these.
-    pub rule_sets: Vec<RuleSet>,
-    /// For each crawler of the plan, in order.
-    pub crawlers: Vec<Applied>,
+    pub sets: RuleSets,
+    /// The crawlers of the plan in order, neighbours that obey the same rules as one.
+    pub segments: Vec<Segment>,
     /// For each rule of the file, in order: the line as evidence.
     pub evidence: Vec<Box<str>>,
     /// The training preference.
@@ -40,14 +40,25 @@ pub struct CompiledBody {
     pub training_row: TrainingRow,
 }
 
-/// The rules that one crawler obeys.
+/// Neighbouring crawlers of the plan that obey the same rules for the same reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Applied {
-    /// Place in [`CompiledBody::rule_sets`].
-    pub rule_set: usize,
-    /// How the groups were found.
-    pub source: GroupSource,
+pub struct Segment {
+    /// How many there are.
+    pub crawlers: u32,
+    /// What they obey.
+    pub applied: Applied,
 }
+
+impl Segment {
+    fn all(crawlers: &[Applied]) -> Vec<Self> {
+        let segment =
+            |run: &[Applied]| Self { crawlers: u32::try_from(run.len()).unwrap_or(u32::MAX), applied: run[0] };
+        crawlers.chunk_by(|one, next| one == next).map(segment).collect()
+    }
+}
+
+/// Octets kept of a rule as evidence. Longer ones are cut; table `rules` holds them whole.
+pub const EVIDENCE_OCTETS: usize = 8 * 1024;
 
 /// Several bodies, compiled, and their rows.
 #[derive(Debug)]
@@ -74,12 +85,11 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
         let robots = Robots::parse(&body, plan.matching);
         rows.0.push(&hash, &body, &BodyCounts::of(&robots));
         rows.1.push(&hash, &robots);
-        for finding in &robots.findings {
-            rows.2.push(&hash, finding);
-        }
+        rows.2.body(&hash);
+        robots.findings.iter().for_each(|finding| rows.2.push(finding));
         let (body, open_questions) = compile(plan, &robots);
         if open_questions > 0 {
-            rows.2.push(&hash, &Finding { line: Line::FIRST, code: Code::AccessUndetermined, raw: b"" });
+            rows.2.push(&Finding { line: Line::FIRST, code: Code::AccessUndetermined, raw: b"" });
         }
         undetermined += open_questions;
         compiled.push((hash, body));
@@ -97,50 +107,31 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
 /// Compiles one parsed body; also how many rule sets have an access class that could not be settled.
 fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
     let index = GroupIndex::of(robots);
-    let mut sets = RuleSets { robots, by_groups: HashMap::new(), list: Vec::new() };
-    let crawlers: Vec<Applied> = plan.asked.iter().map(|asked| sets.apply(index.choose(asked))).collect();
-    let rule_sets = sets.list;
+    let sets = RuleSets::of(robots, &index, &plan.asked);
     let mut budget = Budget::default();
     let coverage_of = |rules| coverage::of_rules(rules, RulesFile::IsExempt, &mut budget);
-    let coverages: Vec<Coverage> = rule_sets.iter().map(coverage_of).collect();
+    let coverages: Vec<Coverage> = sets.list.iter().map(coverage_of).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
-    let summary = Summary { plan, robots, index: &index, rule_sets: &rule_sets, coverages: &coverages };
+    let summary = Summary { plan, robots, index: &index, sets: &sets, coverages: &coverages };
     let training = Training::of(robots, &index);
     let body = CompiledBody {
-        access: summary.access(&crawlers),
+        access: summary.access(),
         training_row: summary.training(&training),
         evidence: robots.rules.iter().map(evidence).collect(),
         training,
-        crawlers,
-        rule_sets,
+        segments: Segment::all(&sets.crawlers),
+        sets,
     };
     (body, undetermined)
 }
 
 /// Directive and value as written.
 fn evidence(rule: &Rule<'_>) -> Box<str> {
-    format!("{}: {}", of_octets(rule.key), of_octets(rule.value)).into()
-}
-
-/// Rule sets by the groups that they merge: crawlers with the same groups share one.
-struct RuleSets<'a> {
-    robots: &'a Robots<'a>,
-    by_groups: HashMap<Vec<u32>, usize>,
-    list: Vec<RuleSet>,
-}
-
-impl RuleSets<'_> {
-    fn apply(&mut self, choice: Choice<'_>) -> Applied {
-        let known = self.by_groups.get(choice.groups).copied();
-        let rule_set = known.unwrap_or_else(|| self.add(choice.groups));
-        Applied { rule_set, source: choice.source }
+    let mut text = format!("{}: {}", of_octets(rule.key), of_octets_cut(rule.value, EVIDENCE_OCTETS));
+    if rule.value.len() > EVIDENCE_OCTETS {
+        text.push('…');
     }
-
-    fn add(&mut self, groups: &[u32]) -> usize {
-        self.list.push(RuleSet::of_groups(self.robots, groups));
-        self.by_groups.insert(groups.to_vec(), self.list.len() - 1);
-        self.list.len() - 1
-    }
+    text.into()
 }
 
 /// What is told of a whole body.
@@ -148,24 +139,25 @@ struct Summary<'a> {
     plan: &'a Plan,
     robots: &'a Robots<'a>,
     index: &'a GroupIndex,
-    rule_sets: &'a [RuleSet],
+    sets: &'a RuleSets,
     coverages: &'a [Coverage],
 }
 
 impl Summary<'_> {
-    fn access(&self, crawlers: &[Applied]) -> Vec<CrawlerAccess> {
-        let delays = self.plan.asked.iter().map(|asked| self.crawl_delay(self.index.choose(asked)));
-        crawlers.iter().zip(delays).map(|(applied, delay)| self.access_of(*applied, delay)).collect()
+    fn access(&self) -> Vec<CrawlerAccess> {
+        let asked = self.sets.crawlers.iter().zip(&self.plan.asked);
+        asked.map(|(applied, asked)| self.access_of(*applied, asked)).collect()
     }
 
-    fn access_of(&self, applied: Applied, crawl_delay_s: Option<f64>) -> CrawlerAccess {
-        let rules = &self.rule_sets[applied.rule_set];
+    fn access_of(&self, applied: Applied, asked: &Asked) -> CrawlerAccess {
+        let rules = &self.sets.list[applied.rule_set];
+        let choice = self.index.choose(asked);
         let access = match self.coverages[applied.rule_set] {
             Coverage::Everything => Access::Full,
             Coverage::Nothing => Access::Blocked,
             Coverage::Partial | Coverage::Undetermined => Access::Partial,
         };
-        let root = Verdict::of_path(rules, applied.source, b"/");
+        let root = Verdict::of_path(rules, applied.source, &Path::of(b"/"));
         CrawlerAccess {
             access,
             root_decision: Answer::of_verdict(root).decision,
@@ -173,30 +165,31 @@ impl Summary<'_> {
                 group_source: applied.source,
                 n_allow: rules.n_allow(),
                 n_disallow: rules.n_disallow(),
-                crawl_delay_s,
-                drops_star_rules: self.star_rules_left_behind(applied.source),
+                crawl_delay_s: self.crawl_delay(&choice),
+                drops_star_rules: self.star_rules_left_behind(asked, &choice),
             }),
         }
     }
 
-    fn crawl_delay(&self, choice: Choice<'_>) -> Option<f64> {
+    fn crawl_delay(&self, choice: &Choice<'_>) -> Option<f64> {
         choice.groups.iter().find_map(|group| self.robots.groups[*group as usize].crawl_delay_s)
     }
 
-    fn star_rules_left_behind(&self, source: GroupSource) -> u32 {
-        match source {
-            GroupSource::Named | GroupSource::Fallback => {
-                let rules = self.index.star().iter().map(|group| self.robots.groups[*group as usize].rules.len());
-                u32::try_from(rules.sum::<usize>()).unwrap_or(u32::MAX)
-            }
-            GroupSource::Star | GroupSource::None => 0,
+    /// Rules of the wildcard that would apply to the crawler, had it no group of its own.
+    fn star_rules_left_behind(&self, asked: &Asked, choice: &Choice<'_>) -> u32 {
+        let is_own = matches!(choice.source, GroupSource::Named | GroupSource::Fallback);
+        if !is_own || !matches!(asked, Asked::Named { star_applies: true, .. }) {
+            return 0;
         }
+        let left_behind = self.index.star().iter().filter(|group| !choice.groups.contains(group));
+        let rules = left_behind.map(|group| self.robots.groups[*group as usize].rules.len());
+        u32::try_from(rules.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
     fn training(&self, training: &Training) -> TrainingRow {
         TrainingRow {
             token_present: Some(training.rules().is_some()),
-            root_preference: training.preference(b"/").0,
+            root_preference: training.preference(&Path::of(b"/")).0,
             scope: training.scope(),
             counts: training.rules().map(|rules| TokenRules {
                 n_allow: rules.n_allow(),

@@ -5,22 +5,26 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
+use ahash::RandomState;
+use parquet::errors::ParquetError;
 
-use super::compile::{Applied, CompiledBody};
+use super::compile::CompiledBody;
 use super::library::{BodyId, Library};
 use super::origins::{Entry, Found, Origins};
 use super::plan::Plan;
-use crate::origin::normal_form;
+use crate::origin::{URL_OCTETS, normal_form};
 use crate::robots::access::FetchClass;
 use crate::robots::decision::{Answer, Decision};
-use crate::robots::path::{RawPath, is_robots_txt};
+use crate::robots::group::GroupSource;
+use crate::robots::path::{Path, RawPath};
 use crate::robots::verdict::Verdict;
 use crate::signals::training::Preference;
 use crate::source::input::UrlBatch;
-use crate::tables::decisions::{DecisionsBuilder, RulePlace};
-use crate::tables::training_verdicts::{TrainingVerdict, TrainingVerdictsBuilder};
+use crate::tables::decisions::{self, DecisionsBuilder, RulePlace};
+use crate::tables::pages::{EncodedRowGroup, encode};
+use crate::tables::training_verdicts::{self, TrainingVerdict, TrainingVerdictsBuilder};
 
 /// Evaluates URLs under a plan against compiled bodies.
 #[derive(Debug, Clone)]
@@ -35,13 +39,17 @@ pub struct Evaluator {
 #[derive(Debug)]
 pub struct Evaluated {
     /// Rows of `decisions`.
-    pub decisions: RecordBatch,
+    pub decisions: EncodedRowGroup,
     /// Rows of `training_verdicts`.
-    pub training: RecordBatch,
+    pub training: EncodedRowGroup,
     /// URLs evaluated.
     pub urls: u64,
     /// Decisions by kind, in the order of [`Decision::ALL`].
     pub counts: [u64; Decision::ALL.len()],
+    /// Time that finding origins, paths and verdicts took.
+    pub matching: Duration,
+    /// Time that encoding took.
+    pub encoding: Duration,
 }
 
 /// A URL's origin, as far as it has one, and what is known of it.
@@ -49,11 +57,13 @@ pub type Resolved<'u> = (Option<Cow<'u, str>>, Entry);
 
 /// Finds the origin of each URL, and notes those that the source holds not under this name.
 #[derive(Debug)]
-pub struct Resolver<'o> {
+pub struct Resolver<'o, 'u> {
     origins: &'o Origins,
     /// Origins that only URLs name, each once, in the order of their first URL.
     added: Vec<Added>,
     noted: HashSet<Box<str>>,
+    /// The origin that the last URL began with: the next one often does, too.
+    last: Option<(&'u str, Entry)>,
 }
 
 /// An origin that only a URL names.
@@ -65,15 +75,20 @@ pub struct Added {
     pub entry: Entry,
 }
 
-impl<'o> Resolver<'o> {
+impl<'o, 'u> Resolver<'o, 'u> {
     /// A resolver over the origins of a source.
     #[must_use]
     pub fn new(origins: &'o Origins) -> Self {
-        Self { origins, added: Vec::new(), noted: HashSet::new() }
+        Self { origins, added: Vec::new(), noted: HashSet::new(), last: None }
     }
 
     /// The origin of a URL and what is known of it.
-    pub fn resolve<'u>(&mut self, url: &'u [u8]) -> Resolved<'u> {
+    pub fn resolve(&mut self, url: &'u [u8]) -> Resolved<'u> {
+        if let Some((origin, entry)) = self.last
+            && begins_with_origin(url, origin)
+        {
+            return (Some(Cow::Borrowed(origin)), entry);
+        }
         let Ok(origin) = normal_form(url) else {
             return (None, Entry::INVALID);
         };
@@ -81,6 +96,10 @@ impl<'o> Resolver<'o> {
             Found::Held(entry) => entry,
             Found::AsHttps(entry) => self.note(&origin, entry),
             Found::Missing => self.note(&origin, Entry::NOT_COLLECTED),
+        };
+        self.last = match origin {
+            Cow::Borrowed(origin) => Some((origin, entry)),
+            Cow::Owned(_) => None,
         };
         (Some(origin), entry)
     }
@@ -100,24 +119,42 @@ impl<'o> Resolver<'o> {
     }
 }
 
+/// Whether a URL begins with an origin in normal form that ends there.
+fn begins_with_origin(url: &[u8], origin: &str) -> bool {
+    let rest = url.strip_prefix(origin.as_bytes());
+    url.len() <= URL_OCTETS && rest.is_some_and(|rest| matches!(rest, [] | [b'/' | b'?' | b'#', ..]))
+}
+
 impl Evaluator {
-    /// Evaluates URLs; `resolve` gives the origin of each, in order.
-    pub fn evaluate<'u>(&self, urls: &'u UrlBatch, mut resolve: impl FnMut(&'u [u8]) -> Resolved<'u>) -> Evaluated {
+    /// Evaluates URLs; `resolve` gives the origin of each, in order. The rows come encoded, a row group each.
+    ///
+    /// # Errors
+    /// Where the rows cannot be encoded: a URL of gigabytes.
+    pub fn evaluate<'u>(
+        &self,
+        urls: &'u UrlBatch,
+        mut resolve: impl FnMut(&'u [u8]) -> Resolved<'u>,
+    ) -> Result<Evaluated, ParquetError> {
+        let start = Instant::now();
         let mut rows = Rows::new(self);
-        let mut path = Vec::new();
+        let mut buffer = Vec::new();
         for url in urls.iter() {
             let (origin, entry) = resolve(url);
-            RawPath::of_url(url).normalise_into(&mut path);
+            let path = RawPath::of_url(url).prepare(&mut buffer);
             rows.decisions.url(url, origin.as_deref(), entry.checked_at);
             rows.answers(&entry, &path);
             rows.training(url, origin.as_deref(), &entry, &path);
         }
-        Evaluated {
-            decisions: rows.decisions.finish(),
-            training: rows.verdicts.finish(),
+        rows.note(rows.served);
+        let matching = start.elapsed();
+        Ok(Evaluated {
+            decisions: encode(&decisions::run_schema(), &rows.decisions.take())?,
+            training: encode(&training_verdicts::run_schema(), &rows.verdicts.take())?,
             urls: urls.len() as u64,
             counts: rows.counts,
-        }
+            matching,
+            encoding: start.elapsed() - matching,
+        })
     }
 }
 
@@ -128,9 +165,13 @@ struct Rows<'e> {
     verdicts: TrainingVerdictsBuilder,
     counts: [u64; Decision::ALL.len()],
     /// Rule texts that were added to the decisions.
-    rules: HashMap<(BodyId, u32), RulePlace>,
+    rules: HashMap<(BodyId, u32), RulePlace, RandomState>,
     /// For each rule set of the body at hand: the answer, and the text of the rule behind it.
     answers: Vec<(Answer, Option<RulePlace>)>,
+    /// How many crawlers are asked about.
+    crawlers: u32,
+    /// The body asked last, and how many paths in a row.
+    served: Option<(BodyId, u64)>,
 }
 
 impl<'e> Rows<'e> {
@@ -140,14 +181,16 @@ impl<'e> Rows<'e> {
             decisions: DecisionsBuilder::new(evaluator.plan.crawlers.iter().map(|crawler| crawler.token.as_str())),
             verdicts: TrainingVerdictsBuilder::default(),
             counts: [0; Decision::ALL.len()],
-            rules: HashMap::new(),
+            rules: HashMap::default(),
             answers: Vec::new(),
+            crawlers: u32::try_from(evaluator.plan.crawlers.len()).expect("crawlers are few"),
+            served: None,
         }
     }
 
-    fn answers(&mut self, entry: &Entry, path: &[u8]) {
+    fn answers(&mut self, entry: &Entry, path: &Path<'_>) {
         let body = entry.body.map(|id| (id, self.evaluator.library.get(id)));
-        let fixed = if is_robots_txt(path) {
+        let fixed = if path.is_robots_txt() {
             Some(Answer::ROBOTS_TXT)
         } else {
             Answer::without_rules(self.evaluator.plan.policy, entry.class)
@@ -156,35 +199,55 @@ impl<'e> Rows<'e> {
             (None, Some((id, body))) => self.by_rules(id, body, path),
             (fixed, body) => {
                 let answer = fixed.expect("a class whose rules count has a body");
-                self.for_all(&answer, body.map(|(_, body)| &body.crawlers[..]));
+                self.for_all(&answer, body.map(|(_, body)| body));
             }
         }
     }
 
-    fn by_rules(&mut self, id: BodyId, body: &CompiledBody, path: &[u8]) {
+    fn by_rules(&mut self, id: BodyId, body: &CompiledBody, path: &Path<'_>) {
+        self.serve(id);
         self.answers.clear();
-        for (place, rules) in body.rule_sets.iter().enumerate() {
-            let source = body.crawlers.iter().find(|applied| applied.rule_set == place).map(|applied| applied.source);
-            let verdict = Verdict::of_path(rules, source.expect("a rule set is some crawler's"), path);
-            let answer = Answer::of_verdict(verdict);
+        for (rules, source) in body.sets.list.iter().zip(&body.sets.sources) {
+            let answer = Answer::of_verdict(Verdict::of_path(rules, *source, path));
             let rule = answer.hit.map(|hit| self.rule_place(id, body, hit.rule));
             self.answers.push((answer, rule));
         }
-        for (crawler, applied) in body.crawlers.iter().enumerate() {
-            let (answer, rule) = self.answers[applied.rule_set];
-            self.answer(crawler, &answer, Some(*applied), rule);
+        for segment in &body.segments {
+            let (answer, rule) = self.answers[segment.applied.rule_set];
+            self.answer(segment.crawlers, &answer, Some(segment.applied.source), rule);
         }
     }
 
-    fn for_all(&mut self, answer: &Answer, applied: Option<&[Applied]>) {
-        for crawler in 0..self.evaluator.plan.crawlers.len() {
-            self.answer(crawler, answer, applied.map(|applied| applied[crawler]), None);
+    fn for_all(&mut self, answer: &Answer, body: Option<&CompiledBody>) {
+        let Some(body) = body else {
+            return self.answer(self.crawlers, answer, None, None);
+        };
+        for segment in &body.segments {
+            self.answer(segment.crawlers, answer, Some(segment.applied.source), None);
         }
     }
 
-    fn answer(&mut self, crawler: usize, answer: &Answer, applied: Option<Applied>, rule: Option<RulePlace>) {
-        self.counts[answer.decision as usize] += 1;
-        self.decisions.answer(crawler, answer, applied.map(|applied| applied.source), rule);
+    fn answer(&mut self, crawlers: u32, answer: &Answer, group: Option<GroupSource>, rule: Option<RulePlace>) {
+        self.counts[answer.decision as usize] += u64::from(crawlers);
+        self.decisions.answer_run(crawlers, answer, group, rule);
+    }
+
+    /// Counts paths asked of a body, so that a busy one gets a matcher that is dearer to build and cheaper to ask.
+    fn serve(&mut self, id: BodyId) {
+        match &mut self.served {
+            Some((served, paths)) if *served == id => *paths += 1,
+            served => {
+                let before = served.replace((id, 1));
+                self.note(before);
+            }
+        }
+    }
+
+    fn note(&self, served: Option<(BodyId, u64)>) {
+        let Some((id, paths)) = served else { return };
+        for rules in &self.evaluator.library.get(id).sets.list {
+            rules.note_served(paths);
+        }
     }
 
     fn rule_place(&mut self, id: BodyId, body: &CompiledBody, rule: u32) -> RulePlace {
@@ -192,7 +255,7 @@ impl<'e> Rows<'e> {
         *self.rules.entry((id, rule)).or_insert_with(|| decisions.rule(&body.evidence[rule as usize]))
     }
 
-    fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &[u8]) {
+    fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {
         let body = entry.body.map(|id| self.evaluator.library.get(id));
         let (verdict, hit) = match (body, entry.class) {
             (Some(body), _) => body.training.preference(path),

@@ -1,12 +1,13 @@
 //! One file and a few URLs: the same answers as in the tables, one by one.
 
 use super::plan::Plan;
+use crate::origin::normal_form;
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Answer;
 use crate::robots::group::{GroupIndex, GroupSource};
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::Robots;
-use crate::robots::path::{RawPath, is_robots_txt};
+use crate::robots::path::RawPath;
 use crate::robots::token::Asked;
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{Preference, Training};
@@ -68,13 +69,13 @@ impl<'a> Subject<'a> {
     /// The answer about a URL for a crawler.
     #[must_use]
     pub fn explain(&self, plan: &Plan, asked: &Asked, url: &[u8]) -> Explanation {
-        let path = RawPath::of_url(url).normalised();
+        let mut buffer = Vec::new();
+        let path = RawPath::of_url(url).prepare(&mut buffer);
+        let is_path = matches!(url, [b'/', second, ..] if *second != b'/') || url == b"/";
+        let class = if is_path || normal_form(url).is_ok() { self.class } else { FetchClass::InvalidTarget };
         let choice = self.file.as_ref().map(|file| file.index.choose(asked));
-        let fixed = if is_robots_txt(&path) {
-            Some(Answer::ROBOTS_TXT)
-        } else {
-            Answer::without_rules(plan.policy, self.class)
-        };
+        let fixed =
+            if path.is_robots_txt() { Some(Answer::ROBOTS_TXT) } else { Answer::without_rules(plan.policy, class) };
         let by_rules = || {
             let (file, choice) = self.file.as_ref().zip(choice)?;
             let rules = RuleSet::of_groups(&file.robots, choice.groups);
@@ -91,7 +92,8 @@ impl<'a> Subject<'a> {
     /// The training preference for a URL.
     #[must_use]
     pub fn training(&self, url: &[u8]) -> TrainingExplanation {
-        let path = RawPath::of_url(url).normalised();
+        let mut buffer = Vec::new();
+        let path = RawPath::of_url(url).prepare(&mut buffer);
         let (preference, hit) = match (&self.file, self.class) {
             (Some(file), _) => file.training.preference(&path),
             (None, FetchClass::Missing) => (Preference::NoneExpressed, None),

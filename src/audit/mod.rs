@@ -19,9 +19,12 @@
 #[cfg(feature = "http")]
 pub mod collect;
 pub mod compile;
+mod describe;
 pub mod evaluate;
 pub mod event;
 pub mod explain;
+mod folder_rows;
+mod gather;
 pub mod library;
 pub mod origins;
 pub mod output;
@@ -30,6 +33,7 @@ pub mod plan;
 pub mod run;
 pub mod totals;
 
+use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use crate::source::folder::FolderError;
@@ -53,6 +57,9 @@ pub enum AuditError {
     /// The output folder.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Rows that no file can hold.
+    #[error("cannot encode rows of decisions")]
+    Encode(#[from] ParquetError),
     /// The pool of threads.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),

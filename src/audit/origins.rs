@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ahash::RandomState;
 use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
@@ -123,7 +124,7 @@ impl Columns {
 /// The origins of a source.
 #[derive(Debug, Default)]
 pub struct Origins {
-    entries: HashMap<Box<str>, Entry>,
+    entries: HashMap<Box<str>, Entry, RandomState>,
     /// Whether a file stands for its host under http as well (folders).
     http_is_https: bool,
 }
@@ -143,7 +144,7 @@ impl Origins {
     /// No origins yet; `http_is_https` where a file stands for its host under both schemes.
     #[must_use]
     pub fn new(http_is_https: bool) -> Self {
-        Self { entries: HashMap::new(), http_is_https }
+        Self { entries: HashMap::default(), http_is_https }
     }
 
     /// Adds an origin; the first row of an origin stays.

@@ -1,11 +1,13 @@
 //! The files of a run: all opened before the work, all put in their places when the last is whole.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
 
-use crate::tables::sink::{self, Footer, SinkError, TableFile};
+use crate::tables::pages::EncodedRowGroup;
+use crate::tables::pages::file::RunTableFile;
+use crate::tables::sink::{self, Footer, SinkError, TableFile, WholeFile};
 use crate::tables::{
     Table, bodies, crawler_access, crawlers, decisions, fetches, findings, rules, training, training_verdicts, views,
 };
@@ -14,7 +16,48 @@ use crate::tables::{
 #[derive(Debug)]
 pub struct Output {
     folder: PathBuf,
-    files: Vec<(Table, TableFile)>,
+    files: Vec<(Table, OutputFile)>,
+}
+
+/// How a table is written.
+#[derive(Debug)]
+enum OutputFile {
+    /// From rows.
+    Rows(Box<TableFile>),
+    /// From runs, in row groups that were encoded where they were made.
+    Runs(Box<RunTableFile>),
+}
+
+impl OutputFile {
+    fn create(folder: &Path, table: Table) -> Result<Self, SinkError> {
+        let of_rows = |schema| TableFile::create(folder, table, schema).map(|file| Self::Rows(Box::new(file)));
+        let of_runs = |schema| RunTableFile::create(folder, table, schema).map(|file| Self::Runs(Box::new(file)));
+        match table {
+            Table::Fetches => of_rows(fetches::schema()),
+            Table::Bodies => of_rows(bodies::schema()),
+            Table::Decisions => of_runs(decisions::run_schema()),
+            Table::CrawlerAccess => of_rows(crawler_access::schema()),
+            Table::Training => of_rows(training::schema()),
+            Table::TrainingVerdicts => of_runs(training_verdicts::run_schema()),
+            Table::Rules => of_rows(rules::schema()),
+            Table::Findings => of_rows(findings::schema()),
+            Table::Crawlers => of_rows(crawlers::schema()),
+        }
+    }
+
+    const fn rows(&self) -> u64 {
+        match self {
+            Self::Rows(file) => file.rows(),
+            Self::Runs(file) => file.rows(),
+        }
+    }
+
+    fn finish(self, footer: &Footer) -> Result<WholeFile, SinkError> {
+        match self {
+            Self::Rows(file) => file.finish(footer),
+            Self::Runs(file) => file.finish(footer),
+        }
+    }
 }
 
 /// The tables of a snapshot.
@@ -38,7 +81,7 @@ impl Output {
     /// Where the folder or a file cannot be made.
     pub fn open(folder: &Path, tables: &[Table]) -> Result<Self, SinkError> {
         sink::make_folder(folder)?;
-        let file = |table: &Table| TableFile::create(folder, *table, schema(*table)).map(|file| (*table, file));
+        let file = |table: &Table| OutputFile::create(folder, *table).map(|file| (*table, file));
         let files = tables.iter().map(file).collect::<Result<_, _>>()?;
         Ok(Self { folder: folder.to_owned(), files })
     }
@@ -47,11 +90,34 @@ impl Output {
     ///
     /// # Errors
     /// Where the file cannot be written.
+    ///
+    /// # Panics
+    /// Where the table is written from runs.
     pub fn write(&mut self, table: Table, batch: &RecordBatch) -> Result<(), SinkError> {
-        match self.files.iter_mut().find(|(written, _)| *written == table) {
-            Some((_, file)) if batch.num_rows() > 0 => file.write(batch),
+        match self.file(table) {
+            Some(OutputFile::Rows(file)) if batch.num_rows() > 0 => file.write(batch),
+            Some(OutputFile::Runs(_)) => unreachable!("{table} is written from runs"),
             _ => Ok(()),
         }
+    }
+
+    /// Adds a row group to a table. A table that this run does not write takes nothing.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    ///
+    /// # Panics
+    /// Where the table is written from rows.
+    pub fn append(&mut self, table: Table, group: EncodedRowGroup) -> Result<(), SinkError> {
+        match self.file(table) {
+            Some(OutputFile::Runs(file)) => file.append(group),
+            Some(OutputFile::Rows(_)) => unreachable!("{table} is written from rows"),
+            None => Ok(()),
+        }
+    }
+
+    fn file(&mut self, table: Table) -> Option<&mut OutputFile> {
+        self.files.iter_mut().find(|(written, _)| *written == table).map(|(_, file)| file)
     }
 
     /// Rows of a table so far.
@@ -76,6 +142,22 @@ impl Output {
     }
 }
 
+/// Takes away what an earlier run left in a folder: the files of some tables, `views.sql` and `run.json`. Beside new
+/// tables they would be answers to other questions.
+///
+/// # Errors
+/// Where a file cannot be removed.
+pub fn clear(folder: &Path, tables: &[Table]) -> Result<(), SinkError> {
+    let parts = tables.iter().map(|table| folder.join(table.as_str()).join("part-00000.parquet"));
+    for path in parts.chain([folder.join("views.sql"), folder.join("run.json")]) {
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => return Err(SinkError::Publish { path, source }),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Writes `views.sql` for the tables in a folder.
 ///
 /// # Errors
@@ -83,18 +165,4 @@ impl Output {
 pub fn write_views(folder: &Path, tables: &[Table]) -> Result<(), SinkError> {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     sink::write_text(folder, "views.sql", &views::sql(&absolute, tables))
-}
-
-fn schema(table: Table) -> SchemaRef {
-    match table {
-        Table::Fetches => fetches::schema(),
-        Table::Bodies => bodies::schema(),
-        Table::Decisions => decisions::schema(),
-        Table::CrawlerAccess => crawler_access::schema(),
-        Table::Training => training::schema(),
-        Table::TrainingVerdicts => training_verdicts::schema(),
-        Table::Rules => rules::schema(),
-        Table::Findings => findings::schema(),
-        Table::Crawlers => crawlers::schema(),
-    }
 }

@@ -3,9 +3,9 @@
 //! Four passes, each a stream: bodies are compiled, origins audited, URLs evaluated, and origins that only URLs named
 //! get their rows. Every pass spreads its work over the pool and writes its results in order.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use rayon::ThreadPool;
@@ -13,35 +13,26 @@ use sha2::{Digest, Sha256};
 
 use super::AuditError;
 use super::compile;
+use super::describe::{Described, Describer};
 use super::evaluate::{Added, Evaluated, Evaluator, Resolver};
 use super::event::{Event, Observer, Stage};
+use super::folder_rows;
+use super::gather::{BodyChunks, RowPieces, UrlPieces, origins_of_a_piece, urls_of_a_row_group};
 use super::library::Library;
-use super::origins::{self, Entry, OriginRow, Origins, RowFault};
+use super::origins::{self, Origins};
 use super::output::Output;
 use super::pipeline::{self, ordered};
 use super::plan::Plan;
 use super::totals::{LineTotals, Totals};
 use crate::origin::Origin;
-use crate::robots::access::FetchClass;
-use crate::robots::decision::{Answer, Decision};
-use crate::signals::training::{Preference, Scope};
 use crate::source::folder::{FileRow, Folder};
 use crate::source::input::{UrlBatch, UrlInputs};
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::tables::column::hex;
-use crate::tables::crawler_access::{Access, CrawlerAccess, CrawlerAccessBuilder};
 use crate::tables::crawlers;
-use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
+use crate::tables::fetches::BodyHash;
 use crate::tables::sink::Footer;
-use crate::tables::training::{TrainingBuilder, TrainingRow};
-
-/// Bodies compiled as one piece of work.
-const CHUNK_BODIES: usize = 64;
-/// Octets of bodies after which a piece of work ends.
-const CHUNK_OCTETS: usize = 4 << 20;
-/// Rows of `fetches` audited as one piece of work.
-const ORIGIN_BATCH_ROWS: usize = 2_048;
 
 /// Where bodies come from.
 #[derive(Debug)]
@@ -148,16 +139,14 @@ impl Run<'_> {
         let mut library = Library::default();
         let plan = Arc::clone(&self.plan);
         let compile = move |chunk: Result<_, AuditError>| chunk.map(|chunk| compile::chunk(&plan, chunk));
-        for chunk in ordered(&self.pool, Chunks { bodies }, compile) {
+        for chunk in ordered(&self.pool, BodyChunks::new(bodies), compile) {
             let chunk = chunk??;
             self.output.write(Table::Bodies, &chunk.bodies_rows)?;
             self.output.write(Table::Rules, &chunk.rules_rows)?;
             self.output.write(Table::Findings, &chunk.findings_rows)?;
             self.totals.undetermined += chunk.undetermined;
             (self.observer)(Event::Compiled(chunk.bodies.len() as u64));
-            for (hash, body) in chunk.bodies {
-                library.add(hash, body);
-            }
+            chunk.bodies.into_iter().for_each(|(hash, body)| library.add(hash, body));
         }
         Ok(library)
     }
@@ -171,28 +160,45 @@ impl Run<'_> {
         evaluates_roots: bool,
     ) -> Result<(Origins, String), AuditError> {
         let (batches, mut origins): (Box<dyn Iterator<Item = Result<RecordBatch, AuditError>>>, _) = match source {
-            Source::Folder(_) => (Box::new(batches_of(distinct_rows(rows)).map(Ok)), Origins::new(true)),
+            Source::Folder(_) => {
+                let distinct = folder_rows::distinct(rows);
+                self.totals.lines.lines = rows.len() as u64;
+                self.totals.lines.duplicates = (rows.len() - distinct.len()) as u64;
+                let rows = distinct.into_iter().map(FileRow::fetch_row);
+                (Box::new(folder_rows::batches(rows).map(Ok)), Origins::new(true))
+            }
             Source::Snapshot(snapshot) => {
                 (Box::new(snapshot.fetches().map(|batch| batch.map_err(AuditError::from))), Origins::new(false))
             }
         };
+        let is_snapshot = matches!(source, Source::Snapshot(_));
+        let mut rows_read = 0;
+        let batches = batches.inspect(|batch| rows_read += batch.as_ref().map_or(0, RecordBatch::num_rows));
         (self.observer)(Event::Stage(Stage::Origins, (!rows.is_empty()).then_some(rows.len() as u64)));
         let mut digest = Sha256::new();
-        let worker = OriginWorker { evaluator: evaluator.clone(), evaluates_roots };
+        let worker = Describer { evaluator: evaluator.clone() };
+        let piece_rows =
+            if evaluates_roots { origins_of_a_piece(self.plan.crawlers.len()) } else { folder_rows::BATCH_ROWS };
         let mut rows_before = 0;
-        let placed = batches.map(|batch| {
+        let placed = RowPieces::new(batches, piece_rows).map(|batch| {
             let batch = batch?;
             rows_before += batch.num_rows();
             Ok((rows_before - batch.num_rows(), batch))
         });
         let audit = move |batch: Result<_, AuditError>| {
             let (rows_before, batch) = batch?;
-            worker.audit(batch).map_err(|fault| AuditError::from(fault.behind(rows_before)))
+            let described = worker.describe(batch).map_err(|fault| fault.behind(rows_before))?;
+            let roots = evaluates_roots.then(|| worker.roots(&described.rows)).transpose()?;
+            Ok::<_, AuditError>((described, roots))
         };
         let audited = ordered(&self.pool, placed, audit);
         for batch in audited {
-            let batch = batch??;
+            let (batch, roots) = batch??;
             self.write_origins(&batch)?;
+            if let Some(roots) = roots {
+                self.totals.urls.lines += roots.urls;
+                self.write_evaluated(roots)?;
+            }
             origins::add_to_digest(&batch.fetches, &mut digest);
             for row in batch.rows {
                 if let Some(origin) = row.origin {
@@ -200,25 +206,29 @@ impl Run<'_> {
                 }
             }
         }
+        if is_snapshot {
+            self.totals.lines.lines = rows_read as u64;
+        }
         Ok((origins, hex(&digest.finalize())))
     }
 
-    fn write_origins(&mut self, batch: &AuditedOrigins) -> Result<(), AuditError> {
+    fn write_origins(&mut self, batch: &Described) -> Result<(), AuditError> {
         self.output.write(Table::Fetches, &batch.fetches)?;
         self.output.write(Table::CrawlerAccess, &batch.access)?;
         self.output.write(Table::Training, &batch.training)?;
-        if let Some(roots) = &batch.roots {
-            self.totals.urls.lines += roots.urls;
-            self.write_evaluated(roots)?;
-        }
         self.totals.add(&batch.totals);
         (self.observer)(Event::Audited(batch.rows.len() as u64));
         Ok(())
     }
 
-    fn write_evaluated(&mut self, evaluated: &Evaluated) -> Result<(), AuditError> {
-        self.output.write(Table::Decisions, &evaluated.decisions)?;
-        self.output.write(Table::TrainingVerdicts, &evaluated.training)?;
+    fn write_evaluated(&mut self, evaluated: Evaluated) -> Result<(), AuditError> {
+        let start = Instant::now();
+        self.output.append(Table::Decisions, evaluated.decisions)?;
+        self.output.append(Table::TrainingVerdicts, evaluated.training)?;
+        let spent = &mut self.totals.spent;
+        spent.writing += start.elapsed();
+        spent.matching += evaluated.matching;
+        spent.encoding += evaluated.encoding;
         self.totals.urls.urls += evaluated.urls;
         for (total, count) in self.totals.urls.decisions.iter_mut().zip(evaluated.counts) {
             *total += count;
@@ -235,25 +245,34 @@ impl Run<'_> {
         origins: Arc<Origins>,
     ) -> Result<(Vec<Added>, String), AuditError> {
         (self.observer)(Event::Stage(Stage::Urls, None));
+        let start = Instant::now();
+        let mut read = Duration::ZERO;
         let mut digest = Sha256::new();
         let mut added = AddedOrigins::default();
         let evaluator = evaluator.clone();
         let evaluate = move |batch: Result<UrlBatch, AuditError>| {
             let batch = batch?;
             let mut resolver = Resolver::new(&origins);
-            let evaluated = evaluator.evaluate(&batch, |url| resolver.resolve(url));
+            let evaluated = evaluator.evaluate(&batch, |url| resolver.resolve(url))?;
             Ok::<_, AuditError>((evaluated, resolver.into_added()))
         };
-        let batches = urls.by_ref().map(|batch| {
-            let batch = batch.map_err(AuditError::from)?;
-            digest.update(batch.digest_text());
-            Ok(batch)
+        let batches = std::iter::from_fn(|| {
+            let start = Instant::now();
+            let batch = urls.next()?.map_err(AuditError::from);
+            if let Ok(batch) = &batch {
+                digest.update(batch.digest_text());
+            }
+            read += start.elapsed();
+            Some(batch)
         });
-        for batch in ordered(&self.pool, batches, evaluate) {
+        let pieces = UrlPieces::new(batches, urls_of_a_row_group(self.plan.crawlers.len()));
+        for batch in ordered(&self.pool, pieces, evaluate) {
             let (evaluated, new) = batch??;
-            self.write_evaluated(&evaluated)?;
+            self.write_evaluated(evaluated)?;
             added.extend(new);
         }
+        self.totals.spent.read += read;
+        self.totals.spent.urls += start.elapsed();
         let counts = urls.counts();
         self.totals.urls.lines += counts.lines;
         self.totals.urls.blank_or_comment += counts.blank_or_comment;
@@ -263,12 +282,12 @@ impl Run<'_> {
 
     /// Fourth pass: rows of the origins that only URLs named.
     fn audit_added(&mut self, evaluator: &Evaluator, added: &[Added], files: &[FileRow]) -> Result<(), AuditError> {
-        let worker = OriginWorker { evaluator: evaluator.clone(), evaluates_roots: false };
-        let file_rows: HashMap<&str, &FileRow> =
-            files.iter().filter_map(|row| Some((row.origin.as_ref().ok()?.host(), row))).collect();
-        for batch in batches_of(added.iter().map(|added| added_row(added, &file_rows))) {
-            let audited = worker.audit(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
-            self.write_origins(&audited)?;
+        let worker = Describer { evaluator: evaluator.clone() };
+        let named = |row| FileRow::origin(row).map(|origin| (origin, row));
+        let files: HashMap<&Origin, &FileRow> = folder_rows::distinct(files).into_iter().filter_map(named).collect();
+        for batch in folder_rows::batches(added.iter().map(|added| folder_rows::added(added, &files))) {
+            let described = worker.describe(batch).map_err(|fault| AuditError::from(fault.behind(0)))?;
+            self.write_origins(&described)?;
         }
         self.totals.lines.added_from_urls += added.len() as u64;
         Ok(())
@@ -279,38 +298,9 @@ impl Run<'_> {
         let own = self.totals.lines;
         self.totals.lines = match (lines, source) {
             (Some(lines), _) => LineTotals { rows: own.rows, ..lines },
-            (None, Source::Folder(folder)) => {
-                let lines = folder.len() as u64;
-                let duplicates = lines + own.added_from_urls - own.rows;
-                LineTotals { lines, duplicates, skipped: folder.skipped(), ..own }
-            }
-            (None, Source::Snapshot(_)) => LineTotals { lines: own.rows - own.added_from_urls, ..own },
+            (None, Source::Folder(folder)) => LineTotals { skipped: folder.skipped(), ..own },
+            (None, Source::Snapshot(_)) => own,
         };
-    }
-}
-
-/// Bodies in pieces of work.
-struct Chunks<I> {
-    bodies: I,
-}
-
-impl<I: Iterator<Item = Result<(BodyHash, Vec<u8>), AuditError>>> Iterator for Chunks<I> {
-    type Item = Result<Vec<(BodyHash, Vec<u8>)>, AuditError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut chunk = Vec::new();
-        let mut octets = 0;
-        while chunk.len() < CHUNK_BODIES && octets < CHUNK_OCTETS {
-            match self.bodies.next() {
-                Some(Ok((hash, body))) => {
-                    octets += body.len();
-                    chunk.push((hash, body));
-                }
-                Some(Err(error)) => return Some(Err(error)),
-                None => break,
-            }
-        }
-        (!chunk.is_empty()).then_some(Ok(chunk))
     }
 }
 
@@ -328,110 +318,5 @@ impl AddedOrigins {
                 self.list.push(one);
             }
         }
-    }
-}
-
-/// The rows of a folder; of two files for one origin the first counts.
-fn distinct_rows(rows: &[FileRow]) -> impl Iterator<Item = FetchRow> {
-    let mut seen = HashSet::new();
-    rows.iter()
-        .filter(move |row| row.origin.as_ref().map_or(true, |origin| seen.insert(origin)))
-        .map(FileRow::fetch_row)
-}
-
-fn added_row(added: &Added, files: &HashMap<&str, &FileRow>) -> FetchRow {
-    let origin = Origin::of_url(added.origin.as_bytes()).ok();
-    let file = origin.as_ref().and_then(|origin| files.get(origin.host()));
-    match file {
-        Some(file) if added.entry.class.has_body() => file.http_row(),
-        _ => FetchRow {
-            origin,
-            rank: None,
-            input: None,
-            input_line: None,
-            observation: Observation::of_class(added.entry.class, None),
-        },
-    }
-}
-
-fn batches_of(rows: impl Iterator<Item = FetchRow>) -> impl Iterator<Item = RecordBatch> {
-    let mut rows = rows;
-    std::iter::from_fn(move || {
-        let mut builder = FetchesBuilder::default();
-        rows.by_ref().take(ORIGIN_BATCH_ROWS).for_each(|row| builder.push(&row));
-        (builder.rows() > 0).then(|| builder.finish())
-    })
-}
-
-/// Audits batches of `fetches`.
-struct OriginWorker {
-    evaluator: Evaluator,
-    evaluates_roots: bool,
-}
-
-/// The rows of a batch of origins.
-struct AuditedOrigins {
-    fetches: RecordBatch,
-    rows: Vec<OriginRow>,
-    access: RecordBatch,
-    training: RecordBatch,
-    roots: Option<Evaluated>,
-    totals: Totals,
-}
-
-impl OriginWorker {
-    fn audit(&self, fetches: RecordBatch) -> Result<AuditedOrigins, RowFault> {
-        let rows = origins::rows_of(&fetches, &self.evaluator.library)?;
-        let plan = &self.evaluator.plan;
-        let mut totals = Totals::of_crawlers(plan.crawlers.len());
-        let mut access = CrawlerAccessBuilder::new(&plan.crawlers);
-        let mut training = TrainingBuilder::default();
-        for row in &rows {
-            totals.count_row(row.entry.class);
-            let Some(origin) = &row.origin else { continue };
-            let crawlers = self.access(&row.entry);
-            let preference = self.training(&row.entry);
-            totals.count_access(row.entry.class, &crawlers);
-            totals.count_training(row.entry.class, &preference);
-            access.push(origin, row.rank, &plan.crawlers, &crawlers);
-            training.push(origin, row.rank, &preference);
-        }
-        let roots = self.evaluates_roots.then(|| self.roots(&rows));
-        Ok(AuditedOrigins { access: access.finish(), training: training.finish(), roots, totals, fetches, rows })
-    }
-
-    fn access(&self, entry: &Entry) -> Cow<'_, [CrawlerAccess]> {
-        let plan = &self.evaluator.plan;
-        let fixed = Answer::without_rules(plan.policy, entry.class);
-        let Some(body) = entry.body.map(|id| self.evaluator.library.get(id)) else {
-            let access = if entry.class == FetchClass::Missing { Access::Full } else { Access::Unknown };
-            let root_decision = fixed.map_or(Decision::Unresolved, |answer| answer.decision);
-            return Cow::Owned(vec![CrawlerAccess { access, root_decision, rules: None }; plan.crawlers.len()]);
-        };
-        match fixed {
-            None => Cow::Borrowed(&body.access),
-            Some(Answer { decision, .. }) => {
-                let decided = |access: &CrawlerAccess| CrawlerAccess { root_decision: decision, ..*access };
-                Cow::Owned(body.access.iter().map(decided).collect())
-            }
-        }
-    }
-
-    fn training(&self, entry: &Entry) -> Cow<'_, TrainingRow> {
-        match (entry.body, entry.class) {
-            (Some(id), _) => Cow::Borrowed(&self.evaluator.library.get(id).training_row),
-            (None, FetchClass::Missing) => {
-                Cow::Owned(TrainingRow::without_file(Preference::NoneExpressed, Scope::NoneExpressed, Some(false)))
-            }
-            (None, _) => Cow::Owned(TrainingRow::without_file(Preference::Unknown, Scope::Unknown, None)),
-        }
-    }
-
-    /// Decisions on `/` of each origin.
-    fn roots(&self, rows: &[OriginRow]) -> Evaluated {
-        let origins = || rows.iter().filter_map(|row| row.origin.as_deref().map(|origin| (origin, row.entry)));
-        let urls = UrlBatch::of_urls(origins().map(|(origin, _)| format!("{origin}/")));
-        let mut resolved = origins().map(|(origin, entry)| (Some(Cow::Borrowed(origin)), entry));
-        self.evaluator.evaluate(&urls, |_| resolved.next().expect("as many as URLs"))
     }
 }

@@ -1,6 +1,7 @@
 //! What is counted, and the equation that every run has to fulfil.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
@@ -26,6 +27,23 @@ pub struct Totals {
     pub undetermined: u64,
     /// URLs and decisions.
     pub urls: UrlTotals,
+    /// Where the time of the URLs went.
+    pub spent: Spent,
+}
+
+/// Time that the pass over the URLs took, and time that its parts took on all threads together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// From the first URL to the last, by the clock.
+    pub urls: Duration,
+    /// Reading lists.
+    pub read: Duration,
+    /// Finding origins, paths and verdicts.
+    pub matching: Duration,
+    /// Encoding row groups.
+    pub encoding: Duration,
+    /// Appending them to files.
+    pub writing: Duration,
 }
 
 /// Lines of the origin lists, files of a folder, or rows of a snapshot, and what became of them.

@@ -18,7 +18,7 @@ use crate::robots::decision::Decision;
 use crate::robots::lex::PARSE_OCTETS;
 use crate::robots::token::Matching;
 use crate::source::folder::BODY_OCTETS;
-use crate::source::http::{Fetched, Network};
+use crate::source::http::{Fetched, Fetcher};
 use crate::tables::fetches::Observation;
 use crate::tables::text::for_people;
 
@@ -33,6 +33,9 @@ struct Answered {
 pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     let options = global.options(args.manners.options().or(args.ask.options()))?;
     let plan = options.plan().map_err(Failed::before)?;
+    if let Some(odd) = args.url.iter().find(|url| !is_path_or_url(url)) {
+        return Err(Failed::before(anyhow!("{odd:?} is neither a URL nor a path that begins with /")));
+    }
     let answered = if args.live { fetch(args, &options)? } else { read(args)? };
     let urls = match (&args.url[..], args.live) {
         ([], true) => vec![args.subject.clone()],
@@ -43,10 +46,16 @@ pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     let checked = Checked { plan: &plan, answered: &answered, subject: &subject, urls: &urls };
     match global.format {
         Format::Json => show::text(&format!("{:#}\n", checked.json(&side_by_side(&options)?)))?,
-        Format::Table => show::text(&checked.text())?,
+        Format::Table => show::lines(&checked.text())?,
     };
     let refused = args.exit_code && checked.any_refused();
     Ok(if refused { Exit::NotHeld } else { Exit::Done })
+}
+
+/// Whether a text can be asked about: `/path`, `//host/path`, `scheme://…`, or `host/path` with a dot in the host.
+fn is_path_or_url(url: &str) -> bool {
+    let host = url.split(['/', '?']).next().unwrap_or_default();
+    url.starts_with('/') || url.contains("://") || host.contains('.')
 }
 
 fn read(args: &CheckArgs) -> Result<Answered, Failed> {
@@ -72,13 +81,14 @@ fn fetch(args: &CheckArgs, options: &Options) -> Result<Answered, Failed> {
     let target = Target::parse(args.subject.as_bytes())
         .map_err(|reason| Failed::before(anyhow!("{} is no http(s) URL ({reason})", args.subject)))?;
     for url in &args.url {
-        let is_path = url.starts_with('/') && !url.starts_with("//");
-        let other = Target::parse(url.as_bytes()).ok().filter(|other| other.origin != target.origin);
-        if !is_path && other.is_some() {
-            return Err(Failed::before(anyhow!("{url} is of another origin than {}", target.origin)));
+        let full =
+            if url.starts_with("//") { format!("{}:{url}", target.origin.scheme().as_str()) } else { url.clone() };
+        let is_path = full.starts_with('/');
+        if !is_path && Target::parse(full.as_bytes()).map(|other| other.origin).as_ref() != Ok(&target.origin) {
+            return Err(Failed::before(anyhow!("{url} is not of the origin {}", target.origin)));
         }
     }
-    let fetcher = live::fetcher(options, Network::System)?;
+    let fetcher = Fetcher::new(live::settings(options)?).map_err(Failed::before)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let Fetched { observation, body } = runtime.map_err(Failed::running)?.block_on(fetcher.fetch(&target));
     Ok(Answered { name: target.origin.robots_url(), observation, body: body.unwrap_or_default().to_vec() })

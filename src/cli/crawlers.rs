@@ -49,7 +49,7 @@ fn list(global: &Global, registry: &Registry, set: &str) -> Result<Exit, Failed>
                     crawler.token, crawler.purpose, crawler.kind, crawler.obeys_robots, crawler.operator
                 );
             }
-            show::text(&text)
+            show::lines(&text)
         }
     }
 }
@@ -77,7 +77,7 @@ fn one(global: &Global, registry: &Registry, token: &str) -> Result<Exit, Failed
         ("sets", sets.join(" ")),
         ("described at", crawler.doc_url.clone().unwrap_or_else(|| "-".to_owned())),
     ];
-    show::text(&facts.map(|(name, value)| format!("{name:<14} {value}\n")).concat())
+    show::lines(&facts.map(|(name, value)| format!("{name:<14} {value}\n")).concat())
 }
 
 fn as_json(crawler: &Crawler) -> Value {

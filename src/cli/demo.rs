@@ -14,7 +14,7 @@ use super::show;
 use crate::config::Options;
 use crate::demo::demo_web::DemoWeb;
 use crate::report::text::number;
-use crate::source::http::{FetchSettings, Fetcher, Network};
+use crate::source::http::{FetchSettings, Network};
 use crate::source::snapshot::Snapshot;
 use crate::tables::sink;
 
@@ -31,8 +31,7 @@ pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
         allowed_addresses: web.allowed_addresses(),
         network: Network::Embedded(web.network()),
     };
-    let fetcher = Fetcher::new(settings).map_err(Failed::before)?;
-    run_scan(global, &scan, &options, fetcher.into(), "demo")?;
+    run_scan(global, &scan, &options, settings, "demo")?;
     let compared = compare(&args.output, &web).map_err(Failed::running)?;
     if !global.quiet {
         show::remark(&format!(

@@ -4,24 +4,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::{FetchArgs, Format, Global, LiveArgs, ScanArgs};
+use serde_json::Value;
+
+use super::args::{FetchArgs, Format, Global, ScanArgs};
 use super::exit::{Exit, Failed};
-use super::live::{self, UrlLists};
+use super::live::{self, Live, UrlLists};
 use super::progress::Progress;
 use super::show;
+use crate::audit::AuditError;
 use crate::audit::collect::collect;
 use crate::audit::event::{Event, Stage};
-use crate::audit::output::{COMPUTED_TABLES, Output, SNAPSHOT_TABLES, write_views};
+use crate::audit::output::{COMPUTED_TABLES, Output, SNAPSHOT_TABLES, clear, write_views};
 use crate::audit::plan::Plan;
 use crate::audit::run::{Source, audit};
 use crate::audit::totals::{LineTotals, Totals};
 use crate::config::Options;
 use crate::report::{self, Summary};
 use crate::robots::access::FetchClass;
-use crate::source::http::{Fetcher, Network};
+use crate::source::http::FetchSettings;
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
-use crate::tables::sink::{self, Footer};
+use crate::tables::sink;
 
 /// When a run started.
 #[derive(Debug)]
@@ -52,6 +55,7 @@ impl Start {
             started_at: self.at.to_string(),
             duration: self.clock.elapsed(),
             threads,
+            fetching: None,
         }
     }
 }
@@ -59,36 +63,34 @@ impl Start {
 /// Fetches, then audits.
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
     let options = global.options(args.live.manners.options().or(args.ask.options()))?;
-    let fetcher = live::fetcher(&options, Network::System)?;
-    let totals = run_scan(global, args, &options, fetcher, "scan")?;
+    let totals = run_scan(global, args, &options, live::settings(&options)?, "scan")?;
     Ok(exit_of(&totals))
 }
 
-/// The scan itself, over whatever network the fetcher has; writes the report.
+/// The scan itself, over whatever network the settings name; writes the report.
 pub(super) fn run_scan(
     global: &Global,
     args: &ScanArgs,
     options: &Options,
-    fetcher: Arc<Fetcher>,
+    settings: FetchSettings,
     command: &'static str,
 ) -> Result<Totals, Failed> {
     let start = Start::now();
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let folder = &args.output.output;
+    let live = Live::prepare(global, options, (&args.live, &args.urls), settings, folder)?;
     let mut computed = Output::open(folder, &COMPUTED_TABLES).map_err(Failed::before)?;
-    let urls = UrlLists::of(&args.urls, folder)?;
-    let mut progress = Progress::new(global, live::expected_origins(global, &args.live));
-    let lines = make_snapshot(&args.live, &urls, options, fetcher, folder, &mut progress)?;
-    let snapshot = Snapshot::open(folder).map_err(Failed::running)?;
+    let mut progress = Progress::new(global, live.expected);
+    let (lines, urls, facts) = make_snapshot(live, folder, &mut |event| progress.event(event))?;
+    let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
     let threads = options.threads();
     let observer = &mut |event| progress.event(event);
-    let source = Source::Snapshot(snapshot);
     let report = audit(&plan, &source, urls.open()?, Some(lines), threads, &mut computed, observer);
     let report = report.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
     computed.finish(&report.footer).map_err(Failed::running)?;
     progress.finish();
-    let summary = start.summary(command, Some(&plan), &report.totals, folder, threads);
+    let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
     conclude(global, &summary, Table::ALL)?;
     Ok(report.totals)
 }
@@ -97,52 +99,37 @@ pub(super) fn run_scan(
 pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let start = Start::now();
     let options = global.options(args.live.manners.options())?;
-    let fetcher = live::fetcher(&options, Network::System)?;
     let folder = &args.output.output;
-    sink::make_folder(folder).map_err(Failed::before)?;
-    let urls = UrlLists::of(&args.urls, folder)?;
-    let mut progress = Progress::new(global, live::expected_origins(global, &args.live));
+    let live = Live::prepare(global, &options, (&args.live, &args.urls), live::settings(&options)?, folder)?;
+    let mut progress = Progress::new(global, live.expected);
     let mut totals = Totals::default();
-    let mut counted = |event| {
+    let (lines, _, facts) = make_snapshot(live, folder, &mut |event| {
         if let Event::Fetched(class) = event {
             totals.count_row(class);
         }
         progress.event(event);
-    };
-    totals.lines = snapshot_with(&args.live, &urls, &options, fetcher, folder, &mut counted)?;
+    })?;
+    totals.lines = lines;
     progress.finish();
-    totals.check(0, 0).map_err(|imbalance| Failed::running(crate::audit::AuditError::Balance(imbalance)))?;
-    let summary = start.summary("fetch", None, &totals, folder, options.threads());
+    totals.check(0, 0).map_err(|imbalance| Failed::running(AuditError::Balance(imbalance)))?;
+    let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
     conclude(global, &summary, &SNAPSHOT_TABLES)?;
     Ok(exit_of(&totals))
 }
 
+/// Fetches into the tables of a snapshot and puts them in their places; what an earlier run left beside them goes away.
 fn make_snapshot(
-    live: &LiveArgs,
-    urls: &UrlLists,
-    options: &Options,
-    fetcher: Arc<Fetcher>,
-    folder: &Path,
-    progress: &mut Progress,
-) -> Result<LineTotals, Failed> {
-    snapshot_with(live, urls, options, fetcher, folder, &mut |event| progress.event(event))
-}
-
-/// Fetches into the tables of a snapshot and puts them in their places.
-fn snapshot_with(
-    live: &LiveArgs,
-    urls: &UrlLists,
-    options: &Options,
-    fetcher: Arc<Fetcher>,
+    live: Live,
     folder: &Path,
     observer: &mut dyn FnMut(Event),
-) -> Result<LineTotals, Failed> {
-    let collection = live::collection(options, live, urls)?;
+) -> Result<(LineTotals, UrlLists, Value), Failed> {
+    let Live { fetcher, collection, urls, facts, .. } = live;
     let mut output = Output::open(folder, &SNAPSHOT_TABLES).map_err(Failed::before)?;
-    let (lines, footer): (LineTotals, Footer) =
-        collect(fetcher, collection, &mut output, observer).map_err(Failed::running)?;
+    let (lines, mut footer) = collect(fetcher, collection, &mut output, observer).map_err(Failed::running)?;
+    footer.add("fetching", facts.to_string());
+    clear(folder, &COMPUTED_TABLES).map_err(Failed::running)?;
     output.finish(&footer).map_err(Failed::running)?;
-    Ok(lines)
+    Ok((lines, urls, facts))
 }
 
 /// Writes `views.sql` and `run.json`, then the report.

@@ -1,5 +1,4 @@
 //! The only place that writes to stdout and stderr.
-#![expect(clippy::print_stderr, reason = "the command line's own messages")]
 
 use std::io::{self, ErrorKind, Write};
 
@@ -9,6 +8,12 @@ use crate::tables::text::for_people;
 /// Writes text to stdout.
 pub(super) fn text(text: &str) -> Result<Exit, Failed> {
     octets(text.as_bytes())
+}
+
+/// Writes lines that hold text from outside to stdout, made safe for a terminal.
+pub(super) fn lines(text: &str) -> Result<Exit, Failed> {
+    let safe = text.lines().map(|line| for_people(line) + "\n");
+    octets(safe.collect::<String>().as_bytes())
 }
 
 /// Writes octets to stdout. A reader that has seen enough is no failure.
@@ -24,10 +29,11 @@ pub(super) fn octets(octets: &[u8]) -> Result<Exit, Failed> {
 pub(super) fn error(error: &anyhow::Error) {
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     let lines: Vec<String> = causes.join(": ").lines().map(|line| for_people(line).into_owned()).collect();
-    eprintln!("error: {}", lines.join("\n"));
+    remark(&format!("error: {}", lines.join("\n")));
 }
 
 /// Writes a remark to stderr.
 pub(super) fn remark(text: &str) {
-    eprintln!("{text}");
+    // Where nobody reads, nothing is lost.
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -11,6 +11,7 @@ pub use registry::{Registry, SETS};
 pub use select::{AskedCrawler, SelectionError};
 
 use crate::robots::access::names;
+use crate::robots::token::{Matching, ProductToken};
 
 names! {
     /// What a crawler collects for.
@@ -136,7 +137,7 @@ fn is_policy_token(token: &str) -> bool {
     token.get(..POLICY_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(POLICY_PREFIX))
 }
 
-/// Whether the text begins with a character that a product token may hold (§2.2.1; digits and dots occur in practice).
-fn begins_like_token(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphanumeric() || matches!(first, '_' | '-' | '.'))
+/// Whether the text begins with a product token, so that a group can name it.
+fn holds_token(text: &str) -> bool {
+    ProductToken::of_name(text, Matching::Rfc9309).is_some()
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use csv::StringRecord;
 
-use super::{Crawler, Kind, ObeysRobots, Purpose, begins_like_token};
+use super::{Crawler, Kind, ObeysRobots, Purpose, holds_token};
 
 /// The columns, in canonical order.
 pub(super) const COLUMNS: [&str; 9] =
@@ -122,7 +122,7 @@ impl<'a> Row<'a> {
 
     fn token(&self) -> Result<&'a str, RegistryError> {
         let token = self.cell("token").unwrap_or_default();
-        if begins_like_token(token) {
+        if holds_token(token) {
             return Ok(token);
         }
         Err(self.fault("token", token, "a product token"))
@@ -140,7 +140,7 @@ impl<'a> Row<'a> {
         self.set("star_applies", &mut entry.star_applies, yes_or_no, || "yes or no".to_owned())?;
         self.set("common", &mut entry.is_common, yes_or_no, || "yes or no".to_owned())?;
         if let Some(fallback) = self.cell("fallback_token") {
-            if !fallback.is_empty() && !begins_like_token(fallback) {
+            if !fallback.is_empty() && !holds_token(fallback) {
                 return Err(self.fault("fallback_token", fallback, "a product token"));
             }
             entry.fallback = Some(fallback.to_owned()).filter(|token| !token.is_empty());

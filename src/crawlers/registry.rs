@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
+use crate::robots::token::{Matching, ProductToken};
+
 use super::read::{COLUMNS, RegistryError, read_entries};
 use super::{Crawler, Purpose};
 
@@ -69,10 +71,12 @@ impl Registry {
         &self.crawlers
     }
 
-    /// The entry of a token, looked up without regard to case.
+    /// The entry of a token, looked up without regard to case; of a name with more behind its token (`Googlebot/2.1`),
+    /// that of the token.
     #[must_use]
-    pub fn get(&self, token: &str) -> Option<&Crawler> {
-        self.places.get(&token.to_ascii_lowercase()).map(|place| &self.crawlers[*place])
+    pub fn get(&self, name: &str) -> Option<&Crawler> {
+        let entry = |name: &str| self.places.get(&name.to_ascii_lowercase()).map(|place| &self.crawlers[*place]);
+        entry(name).or_else(|| entry(ProductToken::of_name(name, Matching::Rfc9309)?.as_str()))
     }
 
     /// The entries of a set such as `@ai`, in order; `None` where there is no such set.

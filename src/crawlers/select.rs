@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::{Crawler, Registry, SETS, begins_like_token};
+use super::{Crawler, Registry, SETS, holds_token};
 
 /// Octets of the longest file of tokens that is read.
 const FILE_OCTETS: u64 = 1024 * 1024;
@@ -94,7 +94,7 @@ impl Registry {
             for crawler in set {
                 chosen.add(&crawler.token, Some(crawler));
             }
-        } else if name == WILDCARD || begins_like_token(name) {
+        } else if name == WILDCARD || holds_token(name) {
             chosen.add(name, self.get(name));
         } else {
             return Err(SelectionError::NoToken { name: name.to_owned() });

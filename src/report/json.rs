@@ -25,6 +25,7 @@ pub fn report(summary: &Summary<'_>) -> Value {
         "machine": { "os": std::env::consts::OS, "arch": std::env::consts::ARCH, "threads": summary.threads },
         "folder": summary.folder.to_string_lossy(),
         "plan": plan.map(crate::audit::plan::Plan::to_json),
+        "fetching": summary.fetching,
         "lines": lines(&totals.lines),
         "n_origins": totals.origins(),
         "n_determinable": totals.determinable(),
@@ -43,6 +44,13 @@ pub fn report(summary: &Summary<'_>) -> Value {
             "decisions": counted(Decision::ALL.iter().map(|decision| {
                 (decision.as_str(), totals.urls.decisions[*decision as usize])
             })),
+        },
+        "spent_on_urls_s": {
+            "clock": totals.spent.urls.as_secs_f64(),
+            "read": totals.spent.read.as_secs_f64(),
+            "match": totals.spent.matching.as_secs_f64(),
+            "encode": totals.spent.encoding.as_secs_f64(),
+            "write": totals.spent.writing.as_secs_f64(),
         },
         "access_undetermined": totals.undetermined,
     })

@@ -6,6 +6,8 @@ pub mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::audit::plan::Plan;
 use crate::audit::totals::Totals;
 
@@ -26,4 +28,14 @@ pub struct Summary<'a> {
     pub duration: Duration,
     /// Threads that evaluated.
     pub threads: usize,
+    /// How origins were asked, where they were.
+    pub fetching: Option<Value>,
+}
+
+impl Summary<'_> {
+    /// The same, with how origins were asked.
+    #[must_use]
+    pub fn with_fetching(self, facts: Value) -> Self {
+        Self { fetching: Some(facts), ..self }
+    }
 }

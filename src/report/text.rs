@@ -9,6 +9,7 @@ use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::signals::training::Scope;
 use crate::tables::crawler_access::Access;
+use crate::tables::text::for_people;
 
 /// Columns of the longest bar.
 const BAR: usize = 24;
@@ -72,7 +73,7 @@ fn crawlers(plan: &Plan, totals: &Totals) -> String {
         let of = |access: Access| totals.access[access as usize];
         text += &format!(
             "  {:longest$} {:>11} {:>11} {:>11} {:>8} {:>11} {:>11}\n",
-            crawler.token,
+            for_people(&crawler.token),
             number(of(Access::Full)),
             number(of(Access::Partial)),
             number(of(Access::Blocked)),
@@ -113,7 +114,7 @@ fn decisions(totals: &Totals) -> String {
         number(totals.bodies)
     );
     if totals.urls.nulls > 0 {
-        text += &format!("  {} rows without a URL were left out\n", number(totals.urls.nulls));
+        text += &format!("  {} rows without a readable URL were left out\n", number(totals.urls.nulls));
     }
     if totals.undetermined > 0 {
         text += &format!(
@@ -146,9 +147,16 @@ fn balance(lines: &LineTotals) -> String {
 }
 
 fn next(summary: &Summary<'_>) -> String {
-    let folder = summary.folder.display();
+    let folder = for_people(&summary.folder.to_string_lossy()).into_owned();
+    let views = quoted(&format!("{folder}/views.sql"));
     let question = if summary.plan.is_some() { "FROM blocked_by_crawler" } else { "FROM fetches LIMIT 10" };
-    format!("Tables in {folder}. Try:\n  duckdb -init {folder}/views.sql -c \"{question}\"\n")
+    format!("Tables in {folder}. Try:\n  duckdb -init {views} -c \"{question}\"\n")
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '@' | '%');
+    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// Digits in groups of three.

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use super::matcher::{Entry, RuleSet};
 use super::parse::Directive;
-use super::path::is_robots_txt;
-use super::pattern::Shape;
+use super::path::{Path, is_robots_txt};
+use super::pattern::{Pattern, Shape};
 
 /// States of the product automaton that are visited before a search gives up.
 pub const STATE_LIMIT: usize = 4_096;
@@ -108,7 +108,8 @@ impl Seen {
 /// How much a rule set lets through. The budget is that of the whole body.
 #[must_use]
 pub fn of_rules(rules: &RuleSet, rules_file: RulesFile, budget: &mut Budget) -> Coverage {
-    let entries = deciding(rules.entries());
+    let entries: Vec<Entry<'_>> = rules.entries().collect();
+    let entries = deciding(&entries);
     if let Some(coverage) = at_a_glance(entries) {
         return coverage;
     }
@@ -117,26 +118,15 @@ pub fn of_rules(rules: &RuleSet, rules_file: RulesFile, budget: &mut Budget) -> 
 }
 
 /// The rules down to the first that matches every path: those behind it never decide.
-fn deciding(entries: &[Entry]) -> &[Entry] {
-    let catch_all = entries.iter().position(|entry| matches_everything(entry.pattern.shape()));
+fn deciding<'e, 'r>(entries: &'e [Entry<'r>]) -> &'e [Entry<'r>] {
+    let catch_all = entries.iter().position(|entry| entry.pattern.matches_everything());
     &entries[..catch_all.map_or(entries.len(), |place| place + 1)]
 }
 
-fn matches_everything(shape: &Shape) -> bool {
-    match shape {
-        Shape::Never | Shape::Exact(_) => false,
-        Shape::Prefix(prefix) => **prefix == *b"/",
-        Shape::Wildcard { pieces, .. } => {
-            let (first, rest) = pieces.split_first().expect("a wildcard has pieces");
-            matches!(**first, [] | [b'/']) && rest.iter().all(|piece| piece.is_empty())
-        }
-    }
-}
-
 /// The answer where all deciding rules say the same.
-fn at_a_glance(entries: &[Entry]) -> Option<Coverage> {
+fn at_a_glance(entries: &[Entry<'_>]) -> Option<Coverage> {
     let all = |directive| entries.iter().all(|entry| entry.hit.directive == directive);
-    let last_matches_everything = entries.last().is_some_and(|entry| matches_everything(entry.pattern.shape()));
+    let last_matches_everything = entries.last().is_some_and(|entry| entry.pattern.matches_everything());
     if all(Directive::Allow) {
         Some(Coverage::Everything)
     } else if all(Directive::Disallow) && last_matches_everything {
@@ -147,14 +137,14 @@ fn at_a_glance(entries: &[Entry]) -> Option<Coverage> {
 }
 
 /// Asks for the shortest paths of the first rules, with and without something behind them.
-fn witnesses(rules: &RuleSet, entries: &[Entry], rules_file: RulesFile) -> Seen {
+fn witnesses(rules: &RuleSet, entries: &[Entry<'_>], rules_file: RulesFile) -> Seen {
     let mut seen = Seen::default();
-    let of_rules = entries.iter().take(WITNESS_RULES).flat_map(|entry| shortest_paths(entry.pattern.shape()));
+    let of_rules = entries.iter().take(WITNESS_RULES).flat_map(|entry| shortest_paths(entry.pattern));
     for path in [b"/".to_vec(), vec![b'/', UNMENTIONED]].into_iter().chain(of_rules) {
         if path.first() != Some(&b'/') || (rules_file == RulesFile::IsExempt && is_robots_txt(&path)) {
             continue;
         }
-        seen.add(rules.decide(&path).map_or(Directive::Allow, |hit| hit.directive));
+        seen.add(rules.decide(&Path::of(&path)).map_or(Directive::Allow, |hit| hit.directive));
         if seen.both() {
             break;
         }
@@ -162,20 +152,20 @@ fn witnesses(rules: &RuleSet, entries: &[Entry], rules_file: RulesFile) -> Seen 
     seen
 }
 
-fn shortest_paths(shape: &Shape) -> Vec<Vec<u8>> {
-    let (short, is_open) = match shape {
+fn shortest_paths(pattern: Pattern<'_>) -> Vec<Vec<u8>> {
+    let is_open = match pattern.shape() {
         Shape::Never => return Vec::new(),
-        Shape::Prefix(prefix) => (prefix.to_vec(), true),
-        Shape::Exact(exact) => (exact.to_vec(), false),
-        Shape::Wildcard { pieces, is_anchored } => (pieces.concat(), !is_anchored),
+        Shape::Prefix | Shape::Wildcard => true,
+        Shape::Exact | Shape::AnchoredWildcard => false,
     };
+    let short: Vec<u8> = pattern.pieces().flatten().copied().collect();
     let short = if short.first() == Some(&b'/') { short } else { [b"/", &short[..]].concat() };
     let longer = is_open.then(|| [&short[..], &[UNMENTIONED]].concat());
     [Some(short), longer].into_iter().flatten().collect()
 }
 
 /// Searches the product of the rules' automata, breadth first.
-fn search(entries: &[Entry], rules_file: RulesFile, mut seen: Seen, budget: &mut Budget) -> Coverage {
+fn search(entries: &[Entry<'_>], rules_file: RulesFile, mut seen: Seen, budget: &mut Budget) -> Coverage {
     let product = Product::of(entries, rules_file);
     let start: Rc<[Place]> = product.step(&product.start(), b'/');
     let mut known = HashSet::from([Rc::clone(&start)]);
@@ -224,14 +214,13 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn of(shape: &'a Shape) -> Self {
-        let (pieces, is_anchored): (Vec<&[u8]>, bool) = match shape {
-            Shape::Never => (vec![], true),
-            Shape::Prefix(prefix) => (vec![prefix], false),
-            Shape::Exact(exact) => (vec![exact], true),
-            Shape::Wildcard { pieces, is_anchored } => (pieces.iter().map(|piece| &piece[..]).collect(), *is_anchored),
+    fn of(pattern: Pattern<'a>) -> Self {
+        let is_anchored = match pattern.shape() {
+            Shape::Never => return Self::new(Vec::new(), true),
+            Shape::Prefix | Shape::Wildcard => false,
+            Shape::Exact | Shape::AnchoredWildcard => true,
         };
-        Self::new(pieces, is_anchored)
+        Self::new(pattern.pieces().collect(), is_anchored)
     }
 
     fn new(pieces: Vec<&'a [u8]>, is_anchored: bool) -> Self {
@@ -317,14 +306,14 @@ struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    fn of(entries: &'a [Entry], rules_file: RulesFile) -> Self {
+    fn of(entries: &[Entry<'a>], rules_file: RulesFile) -> Self {
         let mut machines = Vec::with_capacity(entries.len() + 1);
         let mut directives = Vec::with_capacity(entries.len() + 1);
         if rules_file == RulesFile::IsExempt {
             machines.push(Machine::new(vec![b"/robots.txt"], true));
             directives.push(None);
         }
-        machines.extend(entries.iter().map(|entry| Machine::of(entry.pattern.shape())));
+        machines.extend(entries.iter().map(|entry| Machine::of(entry.pattern)));
         directives.extend(entries.iter().map(|entry| Some(entry.hit.directive)));
         let mentioned = machines.iter().flat_map(|machine| machine.pieces.iter().copied().flatten().copied());
         let alphabet: BTreeSet<u8> = mentioned.chain([UNMENTIONED]).collect();

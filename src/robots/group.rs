@@ -1,9 +1,10 @@
 //! Which groups apply to a crawler (§2.2.1).
 
-use std::collections::HashMap;
+use std::ops::Range;
 
 use super::access::names;
 use super::parse::Robots;
+use super::path::head;
 use super::token::{Agent, Asked, ProductToken};
 
 names! {
@@ -30,10 +31,27 @@ pub struct Choice<'i> {
 }
 
 /// The groups of one file by the token that they name.
+///
+/// Sorted rather than hashed: a file has few tokens, and none that it may choose makes the search slow.
 #[derive(Debug, Clone, Default)]
 pub struct GroupIndex {
-    named: HashMap<String, Vec<u32>>,
+    /// The tokens, ascending.
+    tokens: Vec<Named>,
+    /// Their texts in lower case, one behind the other.
+    texts: Vec<u8>,
+    /// The groups that name each token, ascending, token by token.
+    groups: Vec<u32>,
     star: Vec<u32>,
+}
+
+/// A token that a file names.
+#[derive(Debug, Clone)]
+struct Named {
+    /// Its first octets, which nearly always settle a comparison.
+    head: u64,
+    text: Range<usize>,
+    /// Place in [`GroupIndex::groups`].
+    groups: Range<usize>,
 }
 
 impl GroupIndex {
@@ -41,22 +59,47 @@ impl GroupIndex {
     #[must_use]
     pub fn of(robots: &Robots<'_>) -> Self {
         let mut index = Self::default();
+        let mut mentions = Vec::new();
         for (group, place) in robots.groups.iter().zip(0u32..) {
             for (_, agent) in &group.agents {
-                index.add(*agent, place);
+                match *agent {
+                    Agent::Nobody => {}
+                    Agent::Star if index.star.last() == Some(&place) => {}
+                    Agent::Star => index.star.push(place),
+                    Agent::Token(token) => mentions.push(index.mention(token, place)),
+                }
             }
         }
+        index.gather(mentions);
         index
     }
 
-    fn add(&mut self, agent: Agent<'_>, group: u32) {
-        let groups = match agent {
-            Agent::Nobody => return,
-            Agent::Star => &mut self.star,
-            Agent::Token(token) => self.named.entry(String::from_utf8_lossy(token).to_ascii_lowercase()).or_default(),
-        };
-        if groups.last() != Some(&group) {
-            groups.push(group);
+    fn mention(&mut self, token: &[u8], group: u32) -> Mention {
+        let start = self.texts.len();
+        self.texts.extend(token.iter().map(u8::to_ascii_lowercase));
+        let text = start..self.texts.len();
+        Mention { head: head(&self.texts[text.clone()]), text, group }
+    }
+
+    /// Brings the mentions of each token together.
+    fn gather(&mut self, mut mentions: Vec<Mention>) {
+        let texts = &self.texts;
+        mentions.sort_unstable_by(|one, other| {
+            let by_text = || texts[one.text.clone()].cmp(&texts[other.text.clone()]);
+            one.head.cmp(&other.head).then_with(by_text).then(one.group.cmp(&other.group))
+        });
+        for Mention { head, text, group } in mentions {
+            let is_same = |known: &&mut Named| known.head == head && texts[known.text.clone()] == texts[text.clone()];
+            let known = self.tokens.last_mut().filter(is_same);
+            match known {
+                Some(_) if self.groups.last() == Some(&group) => continue,
+                Some(known) => known.groups.end += 1,
+                None => {
+                    let groups = self.groups.len()..self.groups.len() + 1;
+                    self.tokens.push(Named { head, text, groups });
+                }
+            }
+            self.groups.push(group);
         }
     }
 
@@ -82,7 +125,12 @@ impl GroupIndex {
     /// The groups that name a token, if any does.
     #[must_use]
     pub fn naming(&self, token: &ProductToken) -> Option<&[u32]> {
-        self.named.get(token.as_str()).map(Vec::as_slice)
+        let by_token = |named: &Named| {
+            let by_text = || self.texts[named.text.clone()].cmp(token.as_str().as_bytes());
+            named.head.cmp(&token.head()).then_with(by_text)
+        };
+        let place = self.tokens.binary_search_by(by_token).ok()?;
+        Some(&self.groups[self.tokens[place].groups.clone()])
     }
 
     /// The wildcard's groups.
@@ -91,10 +139,18 @@ impl GroupIndex {
         &self.star
     }
 
-    /// The tokens that the file names, in lower case and in no order.
+    /// The tokens that the file names, in lower case and ascending.
     pub fn tokens(&self) -> impl Iterator<Item = &str> {
-        self.named.keys().map(String::as_str)
+        // A token is ASCII, so that none is left out.
+        self.tokens.iter().filter_map(|named| std::str::from_utf8(&self.texts[named.text.clone()]).ok())
     }
+}
+
+/// A user-agent line with a token.
+struct Mention {
+    head: u64,
+    text: Range<usize>,
+    group: u32,
 }
 
 #[cfg(test)]

@@ -98,6 +98,7 @@ impl<'a> Lines<'a> {
 impl<'a> Iterator for Lines<'a> {
     type Item = (Line, Content<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest?;
         let (text, rest) = split_line(rest);
@@ -119,10 +120,14 @@ fn split_line(octets: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 fn content(text: &[u8]) -> Content<'_> {
-    let text = memchr::memchr(b'#', text).map_or(text, |comment| &text[..comment]);
-    match memchr::memchr(b':', text) {
-        Some(colon) => Content::Record { key: trim(&text[..colon]), value: trim(&text[colon + 1..]) },
-        None => match trim(text) {
+    // Keys are short: a plain loop reaches the colon before a vector search would have begun.
+    match text.iter().position(|octet| matches!(octet, b':' | b'#')) {
+        Some(colon) if text[colon] == b':' => {
+            let value = &text[colon + 1..];
+            let end = memchr::memchr(b'#', value).unwrap_or(value.len());
+            Content::Record { key: trim(&text[..colon]), value: trim(&value[..end]) }
+        }
+        end => match trim(&text[..end.unwrap_or(text.len())]) {
             [] => Content::Blank,
             other => Content::Other(other),
         },

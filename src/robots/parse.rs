@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
-use super::lex::{Content, Line, Lines, is_blank, readable};
+use super::lex::{Content, Line, Lines, readable};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -99,22 +99,16 @@ enum Key {
 impl Key {
     fn of(key: &[u8]) -> Self {
         let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
-        if is("disallow") {
-            Self::Rule(Directive::Disallow)
-        } else if is("allow") {
-            Self::Rule(Directive::Allow)
-        } else if is("user-agent") {
-            Self::UserAgent
-        } else if is("sitemap") {
-            Self::Sitemap
-        } else if is("crawl-delay") {
-            Self::CrawlDelay
-        } else if OTHER_KEYS.iter().any(|name| is(name)) {
-            Self::Other
-        } else if is_misspelt(key) {
-            Self::Misspelt
-        } else {
-            Self::Unknown
+        // No two of the frequent keys are of the same length.
+        match key.len() {
+            8 if is("disallow") => Self::Rule(Directive::Disallow),
+            5 if is("allow") => Self::Rule(Directive::Allow),
+            10 if is("user-agent") => Self::UserAgent,
+            7 if is("sitemap") => Self::Sitemap,
+            11 if is("crawl-delay") => Self::CrawlDelay,
+            _ if OTHER_KEYS.iter().any(|name| is(name)) => Self::Other,
+            _ if is_misspelt(key) => Self::Misspelt,
+            _ => Self::Unknown,
         }
     }
 }
@@ -223,7 +217,9 @@ impl<'a> Parser<'a> {
             Agent::Star if value.len() > 1 => self.find(line, Code::AgentWithExtraText, value),
             Agent::Token(_) | Agent::Star => {}
         }
-        if is_training_near_miss(value, self.robots.matching) {
+        if let Agent::Token(token) = agent
+            && is_training_near_miss(token, self.robots.matching)
+        {
             self.find(line, Code::TrainingTokenNearMiss, value);
         }
     }
@@ -239,7 +235,7 @@ impl<'a> Parser<'a> {
         }
         if !matches!(rule.value, [b'/' | b'*', ..]) {
             self.find(rule.line, Code::RuleNeverMatches, rule.value);
-        } else if rule.value.iter().any(|octet| is_blank(*octet) || octet.is_ascii_control()) {
+        } else if has_blank(rule.value) {
             self.find(rule.line, Code::RuleWithBlank, rule.value);
         }
         self.robots.rules.push(rule);
@@ -291,6 +287,13 @@ impl<'a> Parser<'a> {
         }
         self.robots
     }
+}
+
+/// Whether there is white space or another control octet inside.
+fn has_blank(value: &[u8]) -> bool {
+    let is_odd = |octet: u8| octet <= b' ' || octet == 0x7F;
+    // Without a way out in between, this is done for many octets at once.
+    value.iter().fold(false, |found, octet| found | is_odd(*octet))
 }
 
 /// A finite, non-negative decimal number of seconds, also with a unit `s`.

@@ -1,6 +1,11 @@
 //! Path and query of a URL, brought to the one form in which rules are compared (§2.2.2).
 //!
 //! Works on the octets of the URL as given: no dot-segment, backslash or other rewriting.
+//!
+//! A [`Path`] is made once per URL and asked by many rule sets. Most URLs are in that form already; then it borrows
+//! from the URL, and nothing is copied.
+
+use std::cell::OnceCell;
 
 /// Octets that stand for themselves whether escaped or not (RFC 3986 §2.3).
 const fn is_unreserved(octet: u8) -> bool {
@@ -30,10 +35,23 @@ impl<'a> RawPath<'a> {
         Self { octets, needs_slash: octets.first() != Some(&b'/') }
     }
 
-    /// Writes the normal form into `buffer`, whose former content is dropped.
+    /// The normal form, ready to be asked; it is built in `buffer` where the URL is not in that form already.
     ///
     /// Octets above 0x7F become `%XX`, escapes of unreserved characters are undone, the hex digits of others become
     /// upper case, and `*` and `$` become `%2A` and `%24` (§2.2.3); all else stays.
+    #[must_use]
+    pub fn prepare<'b>(self, buffer: &'b mut Vec<u8>) -> Path<'b>
+    where
+        'a: 'b,
+    {
+        if !self.needs_slash && is_plain(self.octets, Specials::AreOctets) {
+            return Path::of(self.octets);
+        }
+        self.normalise_into(buffer);
+        Path::of(buffer)
+    }
+
+    /// Writes the normal form into `buffer`, whose former content is dropped; see [`prepare`](Self::prepare).
     pub fn normalise_into(self, buffer: &mut Vec<u8>) {
         buffer.clear();
         if self.needs_slash {
@@ -42,13 +60,110 @@ impl<'a> RawPath<'a> {
         normalise(self.octets, Specials::AreOctets, buffer);
     }
 
-    /// The normal form; see [`normalise_into`](Self::normalise_into).
+    /// The normal form in a buffer of its own; see [`prepare`](Self::prepare).
     #[must_use]
     pub fn normalised(self) -> Vec<u8> {
         let mut buffer = Vec::with_capacity(self.octets.len() + 1);
         self.normalise_into(&mut buffer);
         buffer
     }
+}
+
+/// A normalised path, with what the matcher derives of it for all rule sets.
+#[derive(Debug, Clone)]
+pub struct Path<'a> {
+    octets: &'a [u8],
+    head: u64,
+    marks: OnceCell<Marks>,
+}
+
+impl<'a> Path<'a> {
+    /// A path that is in the normal form already: it begins with `/`.
+    #[must_use]
+    pub fn of(normalised: &'a [u8]) -> Self {
+        Self { octets: normalised, head: head(normalised), marks: OnceCell::new() }
+    }
+
+    /// The octets.
+    #[must_use]
+    pub const fn octets(&self) -> &'a [u8] {
+        self.octets
+    }
+
+    /// Whether it is the rules file itself, which is always allowed (§2.2.2).
+    #[must_use]
+    pub fn is_robots_txt(&self) -> bool {
+        is_robots_txt(self.octets)
+    }
+
+    /// The first eight octets; see [`head`].
+    pub(super) const fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// The octets and pairs of octets that occur; computed when first asked for.
+    pub(super) fn marks(&self) -> &Marks {
+        self.marks.get_or_init(|| Marks::of(self.octets))
+    }
+}
+
+/// The first eight octets as a number that sorts as they do; missing ones count as zero.
+pub(super) fn head(octets: &[u8]) -> u64 {
+    octets.first_chunk().map_or_else(|| short_head(octets), |first| u64::from_be_bytes(*first))
+}
+
+fn short_head(octets: &[u8]) -> u64 {
+    let read = octets.iter().fold(0, |read, octet| read << 8 | u64::from(*octet));
+    // No octets at all: a shift by 64 would overflow, and nothing was read.
+    read.checked_shl(64 - 8 * u32::try_from(octets.len()).expect("fewer than eight")).unwrap_or(0)
+}
+
+/// Which octets, and which pairs of neighbours by an eight-bit hash, occur in a path.
+#[derive(Debug, Clone)]
+pub(super) struct Marks([u64; 8]);
+
+impl Marks {
+    fn of(octets: &[u8]) -> Self {
+        // The first mark is always set: it is what is asked for where nothing has to be there.
+        let mut marks = [0; 8];
+        marks[0] = 1;
+        let mut before = None;
+        for octet in octets.iter().copied() {
+            marks[usize::from(octet >> 6)] |= 1 << (octet & 63);
+            if let Some(before) = before {
+                let pair = pair_hash(before, octet);
+                marks[4 + usize::from(pair >> 6)] |= 1 << (pair & 63);
+            }
+            before = Some(octet);
+        }
+        Self(marks)
+    }
+
+    /// Whether a mark is set; false means that the octet or pair does not occur.
+    pub(super) const fn has(&self, mark: Mark) -> bool {
+        self.0[(mark.0 >> 6) as usize & 7] >> (mark.0 & 63) & 1 != 0
+    }
+}
+
+/// What [`Marks`] may be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark(u16);
+
+impl Mark {
+    /// Set for every path.
+    pub(super) const ALWAYS: Self = Self(0);
+
+    pub(super) const fn of_octet(octet: u8) -> Self {
+        Self(octet as u16)
+    }
+
+    pub(super) const fn of_pair(first: u8, second: u8) -> Self {
+        Self(256 + pair_hash(first, second) as u16)
+    }
+}
+
+const fn pair_hash(first: u8, second: u8) -> u8 {
+    first.wrapping_mul(67) ^ second
 }
 
 /// Whether a normalised path is the rules file itself, which is always allowed (§2.2.2).
@@ -58,6 +173,9 @@ pub fn is_robots_txt(normalised: &[u8]) -> bool {
 }
 
 fn after_scheme(url: &[u8]) -> &[u8] {
+    if let Some(rest) = url.strip_prefix(b"https://").or_else(|| url.strip_prefix(b"http://")) {
+        return rest;
+    }
     let is_scheme = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'+' | b'-' | b'.');
     let end = url.iter().position(|octet| !is_scheme(octet)).unwrap_or(url.len());
     url[end..].strip_prefix(b"://").unwrap_or(url)
@@ -74,6 +192,16 @@ pub(super) enum Specials {
     AreOctets,
     /// Left as they are.
     AreKept,
+}
+
+/// Whether some octets are their own normal form, as most are; a lone `%` is taken for an escape.
+pub(super) fn is_plain(raw: &[u8], specials: Specials) -> bool {
+    let is_odd = |octet: u8| match specials {
+        Specials::AreOctets => octet >= 0x80 || matches!(octet, b'%' | b'*' | b'$'),
+        Specials::AreKept => octet >= 0x80 || octet == b'%',
+    };
+    // Without a way out in between, this is done for many octets at once.
+    !raw.iter().fold(false, |found, octet| found | is_odd(*octet))
 }
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
@@ -121,6 +249,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn heads_sort_as_octets_do() {
+        let texts: [&[u8]; 7] = [b"", b"\0", b"/", b"/a", b"/abcdefg", b"/abcdefgh", b"/b"];
+        assert!(texts.windows(2).all(|pair| head(pair[0]) <= head(pair[1])));
+        assert_eq!(head(b"/a"), 0x2F61_0000_0000_0000);
+        assert_eq!(head(b"/abcdefgh"), head(b"/abcdefg"));
+    }
+
+    #[test]
+    fn what_occurs_is_marked() {
+        let marks = Marks::of(b"/a?");
+        assert!([Mark::ALWAYS, Mark::of_octet(b'?'), Mark::of_pair(b'a', b'?')].into_iter().all(|m| marks.has(m)));
+        assert!(!marks.has(Mark::of_octet(b'b')) && !marks.has(Mark::of_pair(b'?', b'a')));
+    }
+
+    #[test]
     fn cut_and_brought_to_one_form() {
         for (url, expected) in [
             ("https://a.test", "/"),
@@ -137,7 +280,9 @@ mod tests {
             ("http://a.test/%%36%31", "/%61"),
             ("", "/"),
         ] {
-            assert_eq!(String::from_utf8_lossy(&RawPath::of_url(url.as_bytes()).normalised()), expected, "{url:?}");
+            let raw = RawPath::of_url(url.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&raw.normalised()), expected, "{url:?}");
+            assert_eq!(raw.prepare(&mut Vec::new()).octets(), expected.as_bytes(), "{url:?}");
         }
     }
 }

@@ -1,141 +1,207 @@
 //! A rule value, classed by shape once and tested many times (§2.2.2, §2.2.3).
+//!
+//! The literals of a value are kept in normal form, those of all rules of a rule set in one text.
 
-use memchr::memmem;
+use std::ops::Range;
 
-use super::path::{Specials, normalise};
+use memchr::{memchr, memmem};
+
+use super::path::{Specials, is_plain, normalise};
 
 /// How a rule value is tested.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Begins with neither `/` nor `*`: no path can match.
     Never,
-    /// No `*`, no final `$`: the path starts with these octets.
-    Prefix(Box<[u8]>),
-    /// A final `$` and no `*`: the path is these octets.
-    Exact(Box<[u8]>),
-    /// At least one `*`: literal pieces found in order.
-    Wildcard {
-        /// The literals around the stars; the first one is where the path begins, any may be empty.
-        pieces: Box<[Box<[u8]>]>,
-        /// Whether the last piece is where the path ends.
-        is_anchored: bool,
-    },
+    /// The path starts with the text. Stars at the end of a value ask for nothing more.
+    Prefix,
+    /// A final `$` and no `*`: the path is the text.
+    Exact,
+    /// The pieces between the stars are found in order, the first where the path begins.
+    Wildcard,
+    /// The same, and the last piece is where the path ends.
+    AnchoredWildcard,
 }
 
 /// A rule value ready to be tested against normalised paths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pattern<'t> {
+    /// In normal form; stars part the pieces, and only the first piece may be empty.
+    text: &'t [u8],
     shape: Shape,
-    octets: u32,
 }
 
-impl Pattern {
-    /// Compiles a rule value.
-    #[must_use]
-    pub fn of_value(value: &[u8]) -> Self {
-        let octets = normalised_octets(value);
-        if !matches!(value, [b'/' | b'*', ..]) {
-            return Self { shape: Shape::Never, octets };
-        }
-        let (body, is_anchored) = match value {
-            [body @ .., b'$'] => (body, true),
-            _ => (value, false),
-        };
-        let mut pieces: Vec<Box<[u8]>> = body.split(|octet| *octet == b'*').map(normalised_literal).collect();
-        let shape = match (pieces.len(), is_anchored) {
-            (1, false) => Shape::Prefix(pieces.remove(0)),
-            (1, true) => Shape::Exact(pieces.remove(0)),
-            _ => wildcard(pieces, is_anchored),
-        };
-        Self { shape, octets }
+/// A rule value whose text was added to a longer one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Compiled {
+    pub(super) shape: Shape,
+    /// See [`octets_of`].
+    pub(super) octets: u32,
+    pub(super) text: Range<usize>,
+}
+
+/// Compiles a rule value; its text goes to the end of `texts`.
+pub(super) fn compile(value: &[u8], texts: &mut Vec<u8>) -> Compiled {
+    let start = texts.len();
+    let is_able = matches!(value, [b'/' | b'*', ..]);
+    if is_able && is_plain(value, Specials::AreOctets) {
+        texts.extend_from_slice(value);
+        return Compiled { shape: Shape::Prefix, octets: count(value.len()), text: start..texts.len() };
+    }
+    let octets = octets_in(value, texts);
+    let shape = if is_able { append(value, texts) } else { Shape::Never };
+    Compiled { shape, octets, text: start..texts.len() }
+}
+
+/// Appends the text of a value that can match.
+fn append(value: &[u8], texts: &mut Vec<u8>) -> Shape {
+    let (body, is_anchored) = match value {
+        [body @ .., b'$'] => (body, true),
+        _ => (value, false),
+    };
+    let end = body.iter().rposition(|octet| *octet != b'*').map_or(0, |last| last + 1);
+    // Behind a star every end is as good as another.
+    let is_anchored = is_anchored && end == body.len();
+    let mut pieces = body[..end].split(|octet| *octet == b'*');
+    normalise(pieces.next().unwrap_or_default(), Specials::AreOctets, texts);
+    let mut has_star = false;
+    for piece in pieces.filter(|piece| !piece.is_empty()) {
+        texts.push(b'*');
+        normalise(piece, Specials::AreOctets, texts);
+        has_star = true;
+    }
+    match (has_star, is_anchored) {
+        (false, false) => Shape::Prefix,
+        (false, true) => Shape::Exact,
+        (true, false) => Shape::Wildcard,
+        (true, true) => Shape::AnchoredWildcard,
+    }
+}
+
+/// Octets of a value in its normal form, `*` and `$` included: what makes one rule more specific than another (§2.2.2).
+#[must_use]
+pub fn octets_of(value: &[u8]) -> u32 {
+    octets_in(value, &mut Vec::new())
+}
+
+/// The same, with room to work in that is left as it was.
+fn octets_in(value: &[u8], room: &mut Vec<u8>) -> u32 {
+    if is_plain(value, Specials::AreKept) {
+        return count(value.len());
+    }
+    let before = room.len();
+    normalise(value, Specials::AreKept, room);
+    let octets = room.len() - before;
+    room.truncate(before);
+    count(octets)
+}
+
+fn count(octets: usize) -> u32 {
+    u32::try_from(octets).unwrap_or(u32::MAX)
+}
+
+impl<'t> Pattern<'t> {
+    /// A pattern whose text stands in `texts`.
+    pub(super) const fn new(shape: Shape, text: &'t [u8]) -> Self {
+        Self { text, shape }
     }
 
-    /// Octets of a value in its normal form, without compiling it.
+    /// Octets of a value in its normal form; see [`octets_of`].
     #[must_use]
     pub fn octets_of(value: &[u8]) -> u32 {
-        normalised_octets(value)
+        octets_of(value)
     }
 
-    /// Octets of the normalised value, `*` and `$` included: what makes one rule more specific than another (§2.2.2).
+    /// How it is tested.
     #[must_use]
-    pub const fn octets(&self) -> u32 {
-        self.octets
+    pub const fn shape(self) -> Shape {
+        self.shape
     }
 
-    /// How the pattern is tested.
+    /// The literals, in order; only of a wildcard are there several, and only the first may be empty.
+    pub fn pieces(self) -> impl Iterator<Item = &'t [u8]> {
+        // An escaped star is written `%2A`, so that a plain one always parts.
+        self.text.split(|octet| *octet == b'*')
+    }
+
+    /// The whole text.
+    pub(super) const fn text(self) -> &'t [u8] {
+        self.text
+    }
+
+    /// Whether every path matches.
     #[must_use]
-    pub const fn shape(&self) -> &Shape {
-        &self.shape
+    pub fn matches_everything(self) -> bool {
+        self.shape == Shape::Prefix && matches!(self.text, [] | [b'/'])
     }
 
     /// Whether a normalised path matches, in time linear in its length.
     #[must_use]
-    pub fn matches(&self, path: &[u8]) -> bool {
-        match &self.shape {
+    pub fn matches(self, path: &[u8]) -> bool {
+        match self.shape {
             Shape::Never => false,
-            Shape::Prefix(prefix) => path.starts_with(prefix),
-            Shape::Exact(exact) => path == &exact[..],
-            Shape::Wildcard { pieces, is_anchored } => wildcard_matches(pieces, *is_anchored, path),
+            Shape::Prefix => path.starts_with(self.text),
+            Shape::Exact => path == self.text,
+            Shape::Wildcard => behind_pieces(self.text, path).is_some_and(|(last, rest)| is_within(last, rest)),
+            Shape::AnchoredWildcard => behind_pieces(self.text, path).is_some_and(|(last, rest)| rest.ends_with(last)),
         }
     }
 }
 
-/// Runs of `*` match what one does: empty pieces between two stars are dropped, those at the ends stay.
-fn wildcard(pieces: Vec<Box<[u8]>>, is_anchored: bool) -> Shape {
-    let last = pieces.len() - 1;
-    let kept = |(index, piece): &(usize, Box<[u8]>)| *index == 0 || *index == last || !piece.is_empty();
-    let pieces = pieces.into_iter().enumerate().filter(kept).map(|(_, piece)| piece).collect();
-    Shape::Wildcard { pieces, is_anchored }
-}
-
+/// Finds all pieces but the last; that one, and what of the path is left for it.
+///
 /// The leftmost place of each piece is always good enough: a later one leaves less of the path to the rest.
-fn wildcard_matches(pieces: &[Box<[u8]>], is_anchored: bool, path: &[u8]) -> bool {
-    let [first, middle @ .., last] = pieces else {
-        return false;
-    };
-    let Some(mut rest) = path.strip_prefix(&first[..]) else {
-        return false;
-    };
-    for piece in middle {
-        match memmem::find(rest, piece) {
-            Some(start) => rest = &rest[start + piece.len()..],
-            None => return false,
-        }
+fn behind_pieces<'a>(text: &'a [u8], path: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let star = memchr(b'*', text)?;
+    let mut rest = path.strip_prefix(&text[..star])?;
+    let mut pieces = &text[star + 1..];
+    while let Some(star) = memchr(b'*', pieces) {
+        let piece = &pieces[..star];
+        rest = &rest[memmem::find(rest, piece)? + piece.len()..];
+        pieces = &pieces[star + 1..];
     }
-    if is_anchored { rest.ends_with(last) } else { memmem::find(rest, last).is_some() }
+    Some((pieces, rest))
 }
 
-fn normalised_literal(literal: &[u8]) -> Box<[u8]> {
-    let mut octets = Vec::with_capacity(literal.len());
-    normalise(literal, Specials::AreOctets, &mut octets);
-    octets.into()
-}
-
-fn normalised_octets(value: &[u8]) -> u32 {
-    let mut octets = Vec::with_capacity(value.len());
-    normalise(value, Specials::AreKept, &mut octets);
-    u32::try_from(octets.len()).unwrap_or(u32::MAX)
+fn is_within(piece: &[u8], text: &[u8]) -> bool {
+    memmem::find(text, piece).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn compiled(value: &str) -> (Shape, String) {
+        let mut texts = b"before".to_vec();
+        let pattern = compile(value.as_bytes(), &mut texts);
+        (pattern.shape, String::from_utf8_lossy(&texts[pattern.text]).into_owned())
+    }
+
     #[test]
     fn shapes() {
-        let shape = |value: &str| Pattern::of_value(value.as_bytes()).shape;
-        assert_eq!(shape("/x"), Shape::Prefix((*b"/x").into()));
-        assert_eq!(shape("/x$"), Shape::Exact((*b"/x").into()));
-        assert_eq!(shape("/x$y"), Shape::Prefix((*b"/x%24y").into()));
-        assert_eq!(shape("$"), Shape::Never);
-        assert_eq!(shape("x"), Shape::Never);
-        assert!(matches!(shape("/***a**$"), Shape::Wildcard { pieces, is_anchored: true } if pieces.len() == 3));
+        for (value, shape, text) in [
+            ("/x", Shape::Prefix, "/x"),
+            ("/x$", Shape::Exact, "/x"),
+            ("/x$y", Shape::Prefix, "/x%24y"),
+            ("/x**", Shape::Prefix, "/x"),
+            ("/x*$", Shape::Prefix, "/x"),
+            ("*", Shape::Prefix, ""),
+            ("/*$", Shape::Prefix, "/"),
+            ("$", Shape::Never, ""),
+            ("x%", Shape::Never, ""),
+            ("/***a**$", Shape::Wildcard, "/*a"),
+            ("**%61$", Shape::AnchoredWildcard, "*a"),
+            ("/\u{e9}*%2a*b", Shape::Wildcard, "/%C3%A9*%2A*b"),
+        ] {
+            assert_eq!(compiled(value), (shape, text.to_owned()), "{value:?}");
+        }
     }
 
     #[test]
     fn octets_are_those_of_the_normal_form() {
         for (value, octets) in [("/caf\u{e9}", 10), ("/%7e", 2), ("/%2f", 4), ("/*a$", 4), ("/a$b", 4), ("/page*", 6)] {
-            assert_eq!(Pattern::of_value(value.as_bytes()).octets(), octets, "{value:?}");
+            assert_eq!(octets_of(value.as_bytes()), octets, "{value:?}");
+            assert_eq!(compile(value.as_bytes(), &mut Vec::new()).octets, octets, "{value:?}");
         }
     }
 
@@ -153,7 +219,9 @@ mod tests {
             ("/%2A", "/%2A", true),
             ("/**", "/", true),
         ] {
-            assert_eq!(Pattern::of_value(value.as_bytes()).matches(path.as_bytes()), expected, "{value} {path}");
+            let mut texts = Vec::new();
+            let pattern = compile(value.as_bytes(), &mut texts);
+            assert_eq!(Pattern::new(pattern.shape, &texts).matches(path.as_bytes()), expected, "{value} {path}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::access::names;
 use super::lex::is_blank;
+use super::path::head;
 
 names! {
     /// How names and paths of a file are read: declared once, applied everywhere.
@@ -15,7 +16,11 @@ names! {
 
 /// A product token: letters, digits, `_`, `-` and inner dots, compared without regard to case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProductToken(Box<str>);
+pub struct ProductToken {
+    /// The first octets, in front: they sort as the text does.
+    head: u64,
+    text: Box<str>,
+}
 
 impl ProductToken {
     /// The token that a crawler's name begins with; `None` where it begins with none.
@@ -23,20 +28,28 @@ impl ProductToken {
     pub fn of_name(name: &str, matching: Matching) -> Option<Self> {
         match leading_token(name.as_bytes(), matching) {
             [] => None,
-            token => Some(Self(String::from_utf8_lossy(token).to_ascii_lowercase().into())),
+            token => {
+                let text = String::from_utf8_lossy(token).to_ascii_lowercase();
+                Some(Self { head: head(text.as_bytes()), text: text.into() })
+            }
         }
+    }
+
+    /// Its first octets; see [`head`].
+    pub(super) fn head(&self) -> u64 {
+        self.head
     }
 
     /// The token in lower case.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
 impl fmt::Display for ProductToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 

@@ -4,7 +4,7 @@ use super::group::{GroupIndex, GroupSource};
 use super::lex::Line;
 use super::matcher::{Hit, RuleSet};
 use super::parse::{Directive, Robots};
-use super::path::{RawPath, is_robots_txt};
+use super::path::{Path, RawPath};
 use super::token::Asked;
 
 /// What a verdict rests on.
@@ -28,10 +28,10 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a normalised path by the rules that apply.
+    /// The verdict on a path by the rules that apply.
     #[must_use]
-    pub fn of_path(rules: &RuleSet, source: GroupSource, path: &[u8]) -> Self {
-        let basis = if is_robots_txt(path) {
+    pub fn of_path(rules: &RuleSet, source: GroupSource, path: &Path<'_>) -> Self {
+        let basis = if path.is_robots_txt() {
             Basis::RobotsTxt
         } else {
             match (rules.decide(path), source) {
@@ -73,5 +73,5 @@ pub fn of_url(robots: &Robots<'_>, asked: &Asked, url: &[u8]) -> Verdict {
     let index = GroupIndex::of(robots);
     let choice = index.choose(asked);
     let rules = RuleSet::of_groups(robots, choice.groups);
-    Verdict::of_path(&rules, choice.source, &RawPath::of_url(url).normalised())
+    Verdict::of_path(&rules, choice.source, &RawPath::of_url(url).prepare(&mut Vec::new()))
 }

@@ -8,6 +8,7 @@ use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::group::GroupIndex;
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::{Directive, Robots, TRAINING_TOKEN, is_training_near_miss};
+use crate::robots::path::Path;
 use crate::robots::token::{Agent, ProductToken};
 
 names! {
@@ -41,7 +42,7 @@ names! {
 }
 
 /// The training preference of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub struct Training {
     /// `None` where no group names the token.
     rules: Option<RuleSet>,
@@ -58,9 +59,9 @@ impl Training {
         Self { rules: groups.map(|groups| RuleSet::of_groups(robots, groups)), first_line }
     }
 
-    /// The preference for a normalised path, and the rule that decided.
+    /// The preference for a path, and the rule that decided.
     #[must_use]
-    pub fn preference(&self, path: &[u8]) -> (Preference, Option<Hit>) {
+    pub fn preference(&self, path: &Path<'_>) -> (Preference, Option<Hit>) {
         let Some(rules) = &self.rules else {
             return (Preference::NoneExpressed, None);
         };
@@ -120,6 +121,9 @@ pub fn other_policy_tokens(robots: &Robots<'_>) -> Vec<String> {
     })
 }
 
+/// Octets kept of a token that is listed.
+pub const TOKEN_OCTETS: usize = 256;
+
 /// Tokens listed of one file.
 pub const TOKENS_LISTED: usize = 16;
 
@@ -130,7 +134,7 @@ fn listed(robots: &Robots<'_>, wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
     for (_, agent) in robots.groups.iter().flat_map(|group| &group.agents) {
         let Agent::Token(token) = agent else { continue };
         if tokens.len() < TOKENS_LISTED && wanted(token) {
-            let token = String::from_utf8_lossy(token).into_owned();
+            let token = String::from_utf8_lossy(&token[..token.len().min(TOKEN_OCTETS)]).into_owned();
             if !tokens.contains(&token) {
                 tokens.push(token);
             }
@@ -147,7 +151,7 @@ mod tests {
     fn training(body: &str, path: &str) -> (Preference, Scope) {
         let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
         let training = Training::of(&robots, &GroupIndex::of(&robots));
-        (training.preference(path.as_bytes()).0, training.scope())
+        (training.preference(&Path::of(path.as_bytes())).0, training.scope())
     }
 
     #[test]

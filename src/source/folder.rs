@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::origin::{Origin, Scheme, Target};
+use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Flags, Reason, suspect_body};
 use crate::tables::fetches::{BodyHash, FetchRow, Observation};
 
@@ -120,6 +120,14 @@ fn read_capped(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     Ok((body, is_cut))
 }
 
+/// The origin `https://NAME`: a file's name is a host, and perhaps a port, and nothing else of a URL.
+fn origin_of(name: &str) -> Result<Origin, Reason> {
+    if name.contains(|c: char| matches!(c, '#' | '?' | '@') || c.is_whitespace()) {
+        return Err(Reason::Host);
+    }
+    Origin::of_url(format!("https://{name}").as_bytes())
+}
+
 impl FileRow {
     fn of(file_name: &str, place: usize, body: &[u8], is_cut: bool) -> Self {
         let name = file_name.strip_suffix(".txt").unwrap_or(file_name);
@@ -135,7 +143,7 @@ impl FileRow {
             }
         }
         Self {
-            origin: Target::parse(name.as_bytes()).map(|target| target.origin),
+            origin: origin_of(name),
             line: i64::try_from(place + 1).unwrap_or(i64::MAX),
             name: name.to_owned(),
             class: if reason.is_some() { FetchClass::OkSuspect } else { FetchClass::Ok },
@@ -168,19 +176,15 @@ impl FileRow {
         }
     }
 
-    /// The row of the same file under http, where a URL asks for it.
+    /// The origin that the file's name stands for, where it stands for one.
     #[must_use]
-    pub fn http_row(&self) -> FetchRow {
-        FetchRow {
-            origin: self.origin.as_ref().ok().map(|origin| origin.with_scheme(Scheme::Http)),
-            rank: None,
-            input: None,
-            input_line: None,
-            observation: self.observation(),
-        }
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref().ok()
     }
 
-    fn observation(&self) -> Observation {
+    /// What was seen in the file: the same under https and http.
+    #[must_use]
+    pub fn observation(&self) -> Observation {
         let mut observation = Observation::of_class(self.class, self.reason);
         observation.flags = self.flags;
         observation.body_sha256 = Some(self.hash);

@@ -14,6 +14,7 @@ use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::tables::fetches::BodyHash;
@@ -139,7 +140,11 @@ fn bodies_of(batch: &RecordBatch, path: &Path, first_row: usize) -> Vec<Result<(
         if bodies.is_null(row) {
             return Err(value_error("body"));
         }
-        Ok((hash, bodies.value(row).to_vec()))
+        let body = bodies.value(row);
+        if hash != BodyHash::from(Sha256::digest(body)) {
+            return Err(value_error("body_sha256"));
+        }
+        Ok((hash, body.to_vec()))
     };
     (0..batch.num_rows()).map(body).collect()
 }

@@ -9,6 +9,7 @@ pub mod crawlers;
 pub mod decisions;
 pub mod fetches;
 pub mod findings;
+pub mod pages;
 pub mod rules;
 pub mod sink;
 pub mod text;
@@ -51,7 +52,7 @@ names! {
 
 /// Columns whose values come in runs. They are written from dictionaries, since that is cheap, but they are plain text
 /// to readers: only closed sets are dictionaries there.
-const RUN_COLUMNS: [&str; 3] = ["url", "origin", "matched_rule"];
+const RUN_COLUMNS: [&str; 4] = ["url", "origin", "matched_rule", "body_sha256"];
 
 /// The schema that readers see.
 #[must_use]

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Builder, ListBuilder, RecordBatch, StringBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{self, OctetsBuilder, Words, hex, text, texts, value, words};
+use super::column::{self, OctetsBuilder, Runs, Words, hex, text, texts, value, words};
 use super::fetches::BodyHash;
 use super::text::of_octets;
 use crate::robots::parse::{Directive, Group, Robots};
 use crate::robots::pattern::Pattern;
 use crate::robots::token::Agent;
 
-/// Tokens listed beside one rule: a file can hold twenty thousand rules for twenty thousand tokens.
-pub const TOKENS_LISTED: usize = 256;
+/// Octets of tokens listed beside the rules of one body; behind them the lists are null. A file can hold twenty thousand
+/// rules for twenty thousand tokens, and the list stands beside every rule.
+pub const TOKEN_OCTETS: usize = 1 << 20;
 
 /// The columns.
 #[must_use]
 pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
-        text("body_sha256"),
+        words("body_sha256"),
         value("line", DataType::Int32),
         words("directive"),
         text("value"),
@@ -32,7 +33,7 @@ pub fn schema() -> SchemaRef {
 /// Collects rows into columns.
 #[derive(Debug)]
 pub struct RulesBuilder {
-    sha256: StringBuilder,
+    sha256: Runs,
     line: Int32Builder,
     directive: Words,
     value: StringBuilder,
@@ -44,7 +45,7 @@ pub struct RulesBuilder {
 impl Default for RulesBuilder {
     fn default() -> Self {
         Self {
-            sha256: StringBuilder::new(),
+            sha256: Runs::default(),
             line: Int32Builder::new(),
             directive: Words::of([Directive::Allow, Directive::Disallow].map(Directive::as_str)),
             value: StringBuilder::new(),
@@ -58,16 +59,20 @@ impl Default for RulesBuilder {
 impl RulesBuilder {
     /// Adds the rules of a body.
     pub fn push(&mut self, hash: &BodyHash, robots: &Robots<'_>) {
-        let hash = hex(hash);
+        let hash = self.sha256.add(&hex(hash));
+        let mut octets_left = TOKEN_OCTETS;
         for group in &robots.groups {
             let tokens = tokens(group);
+            let octets = tokens.iter().map(String::len).sum::<usize>() + 1;
             for rule in &robots.rules[group.rules.clone()] {
-                self.sha256.append_value(&hash);
+                self.sha256.push(Some(hash));
                 self.line.append_value(u32::from(rule.line).cast_signed());
                 self.directive.push(Some(rule.directive as usize));
                 self.value.append_value(of_octets(rule.value));
                 self.value_octets.append_value(rule.value);
-                self.tokens.append_value(tokens.iter().map(Some));
+                let is_listed = octets <= octets_left;
+                octets_left = octets_left.saturating_sub(octets);
+                self.tokens.append_option(is_listed.then(|| tokens.iter().map(Some)));
                 self.octets.append_value(Pattern::octets_of(rule.value).cast_signed());
             }
         }
@@ -77,7 +82,7 @@ impl RulesBuilder {
     #[must_use]
     pub fn finish(mut self) -> RecordBatch {
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(self.sha256.finish()),
+            self.sha256.finish(),
             Arc::new(self.line.finish()),
             self.directive.finish(),
             Arc::new(self.value.finish()),
@@ -96,5 +101,5 @@ fn tokens(group: &Group<'_>) -> Vec<String> {
         Agent::Token(token) => Some(String::from_utf8_lossy(token).into_owned()),
         Agent::Nobody => None,
     };
-    group.agents.iter().filter_map(|(_, agent)| name(agent)).take(TOKENS_LISTED).collect()
+    group.agents.iter().filter_map(|(_, agent)| name(agent)).collect()
 }

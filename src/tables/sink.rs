@@ -28,10 +28,10 @@ pub const ROW_GROUP_OCTETS: usize = 64 << 20;
 pub const DICTIONARY_PAGE_OCTETS: usize = 16 << 20;
 
 /// zstd level: higher ones cost much time for little space here.
-const ZSTD_LEVEL: i32 = 1;
+pub(super) const ZSTD_LEVEL: i32 = 1;
 
 /// False-positive probability of the filter on `origin`.
-const BLOOM_FILTER_FPP: f64 = 0.01;
+pub(super) const BLOOM_FILTER_FPP: f64 = 0.01;
 
 /// What can go wrong with an output folder.
 #[derive(Debug, Error)]
@@ -88,6 +88,13 @@ impl Footer {
     pub fn add(&mut self, name: &str, value: impl Into<String>) {
         self.0.push((format!("robots_audit.{name}"), value.into()));
     }
+
+    /// What stands in the footer of a table with this schema.
+    pub(super) fn entries(&self, schema: &SchemaRef) -> impl Iterator<Item = KeyValue> {
+        let schema = (ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(&stored_schema(schema)));
+        let entries = std::iter::once(schema).chain(self.0.iter().cloned());
+        entries.map(|(key, value)| KeyValue::new(key, value))
+    }
 }
 
 /// Makes the output folder where it does not exist.
@@ -109,7 +116,7 @@ pub struct TableFile {
 
 /// Where a file is written and where it belongs. The temporary file goes away unless it was published.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     temporary: PathBuf,
     path: PathBuf,
     is_published: bool,
@@ -130,9 +137,7 @@ impl TableFile {
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, table: Table, schema: SchemaRef) -> Result<Self, SinkError> {
-        let table_folder = folder.join(table.as_str());
-        make_folder(&table_folder)?;
-        let place = Place::of(&table_folder, "part-00000.parquet");
+        let place = Place::of_table(folder, table)?;
         let file = place.create()?;
         let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(BufWriter::new(file), schema.clone(), options)
@@ -161,15 +166,12 @@ impl TableFile {
     /// Where the file cannot be written.
     pub fn finish(self, footer: &Footer) -> Result<WholeFile, SinkError> {
         let Self { mut writer, place, schema, rows } = self;
-        let schema = encode_arrow_schema(&stored_schema(&schema));
-        writer.append_key_value_metadata(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), schema));
-        for (key, value) in &footer.0 {
-            writer.append_key_value_metadata(KeyValue::new(key.clone(), value.clone()));
+        for entry in footer.entries(&schema) {
+            writer.append_key_value_metadata(entry);
         }
         writer.finish().map_err(|source| place.write_error(source))?;
-        let synced = writer.inner().get_ref().sync_all();
-        synced.map_err(|source| place.write_error(ParquetError::External(Box::new(source))))?;
-        Ok(WholeFile { place, rows })
+        place.sync(writer.inner().get_ref())?;
+        Ok(WholeFile::new(place, rows))
     }
 }
 
@@ -181,6 +183,10 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
+    pub(super) const fn new(place: Place, rows: u64) -> Self {
+        Self { place, rows }
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors
@@ -211,16 +217,28 @@ impl Place {
         Self { temporary: folder.join(format!(".{name}.tmp")), path: folder.join(name), is_published: false }
     }
 
-    fn create(&self) -> Result<File, SinkError> {
+    /// The only part of a table.
+    pub(super) fn of_table(folder: &Path, table: Table) -> Result<Self, SinkError> {
+        let folder = folder.join(table.as_str());
+        make_folder(&folder)?;
+        Ok(Self::of(&folder, "part-00000.parquet"))
+    }
+
+    pub(super) fn create(&self) -> Result<File, SinkError> {
         File::create(&self.temporary).map_err(|source| SinkError::Create { path: self.path.clone(), source })
     }
 
-    fn write_error(&self, source: ParquetError) -> SinkError {
+    /// Waits until the file is on the disk.
+    pub(super) fn sync(&self, file: &File) -> Result<(), SinkError> {
+        file.sync_all().map_err(|source| self.write_error(ParquetError::External(Box::new(source))))
+    }
+
+    pub(super) fn write_error(&self, source: ParquetError) -> SinkError {
         SinkError::Write { path: self.path.clone(), source }
     }
 }
 
-fn properties() -> WriterProperties {
+pub(super) fn properties() -> WriterProperties {
     let origin = ColumnPath::from("origin");
     let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("a level of zstd");
     WriterProperties::builder()

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int32Builder, RecordBatch, TimestampMicrosecondBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use super::column::{self, Runs, Words, timestamp, timestamps, value, words};
+use super::column::{timestamp, value, words};
 use super::fetches::Timestamp;
+use super::pages::RunSchema;
+use super::pages::keys::{NumberColumn, TextColumn, WordColumn};
+use super::pages::runs::RunGroup;
 use super::text::of_octets;
 use crate::signals::training::Preference;
 
@@ -21,6 +23,15 @@ pub fn schema() -> SchemaRef {
         value("rule_line", DataType::Int32),
         timestamp("checked_at"),
     ]))
+}
+
+/// The columns as runs.
+///
+/// # Panics
+/// Never: the columns have types of Parquet.
+#[must_use]
+pub fn run_schema() -> RunSchema {
+    RunSchema::of(schema()).expect("the columns have types of Parquet")
 }
 
 /// One row.
@@ -38,26 +49,28 @@ pub struct TrainingVerdict<'a> {
     pub checked_at: Option<Timestamp>,
 }
 
-/// Collects rows into columns.
-#[derive(Debug)]
+/// Collects rows as runs: neighbours often share all but the URL.
+#[derive(Debug, Clone)]
 pub struct TrainingVerdictsBuilder {
-    url: Runs,
-    origin: Runs,
-    verdict: Words,
-    rule: Runs,
-    line: Int32Builder,
-    checked_at: TimestampMicrosecondBuilder,
+    url: TextColumn,
+    origin: TextColumn,
+    verdict: WordColumn,
+    rule: TextColumn,
+    line: NumberColumn<i32>,
+    checked_at: NumberColumn<Timestamp>,
+    rows: u32,
 }
 
 impl Default for TrainingVerdictsBuilder {
     fn default() -> Self {
         Self {
-            url: Runs::default(),
-            origin: Runs::default(),
-            verdict: Words::of(Preference::ALL.iter().map(|preference| preference.as_str())),
-            rule: Runs::default(),
-            line: Int32Builder::new(),
-            checked_at: timestamps(),
+            url: TextColumn::default(),
+            origin: TextColumn::default(),
+            verdict: WordColumn::of(Preference::ALL.iter().map(|preference| preference.as_str())),
+            rule: TextColumn::default(),
+            line: NumberColumn::default(),
+            checked_at: NumberColumn::default(),
+            rows: 0,
         }
     }
 }
@@ -65,28 +78,25 @@ impl Default for TrainingVerdictsBuilder {
 impl TrainingVerdictsBuilder {
     /// Adds a row.
     pub fn push(&mut self, row: TrainingVerdict<'_>) {
-        let url = self.url.add(&of_octets(row.url));
-        self.url.push(Some(url));
-        let origin = row.origin.map(|origin| self.origin.add(origin));
-        self.origin.push(origin);
-        self.verdict.push(Some(row.verdict as usize));
-        let rule = row.rule.map(|(text, _)| self.rule.add(text));
-        self.rule.push(rule);
-        self.line.append_option(row.rule.map(|(_, line)| line.cast_signed()));
-        self.checked_at.append_option(row.checked_at);
+        self.url.push_text(Some(&of_octets(row.url)), 1);
+        self.origin.push_text(row.origin, 1);
+        self.verdict.push(Some(row.verdict as usize), 1);
+        self.rule.push_text(row.rule.map(|(text, _)| text), 1);
+        self.line.push(row.rule.map(|(_, line)| line.cast_signed()), 1);
+        self.checked_at.push(row.checked_at, 1);
+        self.rows += 1;
     }
 
-    /// The rows.
-    #[must_use]
-    pub fn finish(mut self) -> RecordBatch {
-        let columns: Vec<ArrayRef> = vec![
-            self.url.finish(),
-            self.origin.finish(),
-            self.verdict.finish(),
-            self.rule.finish(),
-            Arc::new(self.line.finish()),
-            Arc::new(self.checked_at.finish()),
+    /// The rows; the builder is empty then and can be filled again.
+    pub fn take(&mut self) -> RunGroup {
+        let columns = vec![
+            self.url.take(),
+            self.origin.take(),
+            self.verdict.take(),
+            self.rule.take(),
+            self.line.take(),
+            self.checked_at.take(),
         ];
-        column::batch(schema(), columns)
+        RunGroup { columns, rows: std::mem::take(&mut self.rows) }
     }
 }

@@ -47,6 +47,8 @@ fn quoted(folder: &Path) -> String {
     for c in folder.to_string_lossy().chars() {
         match c {
             '\'' => text += "''",
+            // In a glob pattern a backslash may stand for what follows it, even in brackets; `?` is any one character.
+            '\\' => text.push('?'),
             '*' | '?' | '[' => text += &format!("[{c}]"),
             _ => text.push(c),
         }

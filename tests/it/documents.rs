@@ -269,7 +269,9 @@ for question in re.findall('```sql\n(.*?)```', open('README.md').read(), re.S):
         for line in shown.iter().filter(|line| line.trim() != "…") {
             assert!(printed.lines().any(|printed| printed == *line), "{line}\n{printed}");
         }
-        let Some(answers) = python("the_demo_answers_what_the_readme_shows", folder.path(), QUESTIONS) else { return };
+        let Some(answers) = python("the_demo_answers_what_the_readme_shows", folder.path(), "duckdb", QUESTIONS) else {
+            return;
+        };
         let questions = section(&text, "## Eight questions").expect("a section");
         let shown = blocks(questions, "text").join("\n") + "\n";
         assert_eq!(squeezed(&answers), squeezed(&shown));

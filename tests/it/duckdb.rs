@@ -8,11 +8,12 @@ use robots_audit::tables::Table;
 use crate::program::{run, temporary, write};
 use crate::shared;
 
-/// Runs a Python script; `None` where there is no DuckDB.
-pub(crate) fn python(test: &str, folder: &Path, script: &str) -> Option<String> {
-    let has_duckdb = Command::new("python3").args(["-c", "import duckdb"]).output().is_ok_and(|o| o.status.success());
-    if !has_duckdb {
-        shared::skip(test, "Python has no package duckdb");
+/// Runs a Python script; `None` where Python lacks one of the packages.
+pub(crate) fn python(test: &str, folder: &Path, packages: &str, script: &str) -> Option<String> {
+    let import = format!("import {packages}");
+    let has_them = Command::new("python3").args(["-c", &import]).output().is_ok_and(|o| o.status.success());
+    if !has_them {
+        shared::skip(test, &format!("Python lacks one of the packages {packages}"));
         return None;
     }
     let output = Command::new("python3").current_dir(folder).args(["-c", script]).output().expect("Python starts");
@@ -45,7 +46,9 @@ fn every_view_answers_from_any_directory() {
     run(folder.path(), &["audit", "--from", "dir:bodies", "-o", out], 0);
     let script = QUERY.replace("FOLDER", &folder.path().join(out).display().to_string().replace('\'', "\\'"));
     let elsewhere = temporary();
-    let Some(counts) = python("every_view_answers_from_any_directory", elsewhere.path(), &script) else { return };
+    let Some(counts) = python("every_view_answers_from_any_directory", elsewhere.path(), "duckdb", &script) else {
+        return;
+    };
     let counts: Vec<(&str, usize)> = counts
         .lines()
         .filter_map(|line| line.split_once(' '))
@@ -81,7 +84,7 @@ print('filters', filters[0])
 codecs = connection.execute('''SELECT DISTINCT compression FROM parquet_metadata('out/*/*.parquet')''').fetchall()
 print('codecs', *[codec[0] for codec in codecs])
 ";
-    let Some(types) = python("readers_see_the_promised_types", folder.path(), script) else { return };
+    let Some(types) = python("readers_see_the_promised_types", folder.path(), "duckdb", script) else { return };
     for line in [
         "fetches.fetch_time TIMESTAMP WITH TIME ZONE",
         "fetches.flags VARCHAR[]",

@@ -8,7 +8,7 @@ use robots_audit::robots::finding::FINDINGS;
 use robots_audit::robots::group::{GroupIndex, GroupSource};
 use robots_audit::robots::matcher::RuleSet;
 use robots_audit::robots::parse::Robots;
-use robots_audit::robots::path::RawPath;
+use robots_audit::robots::path::{Path, RawPath};
 use robots_audit::robots::token::{Asked, Matching};
 use robots_audit::robots::verdict::Verdict;
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
@@ -170,7 +170,7 @@ fn everything_answers(body: &[u8], robots: &Robots<'_>) {
 fn rule_set_answers(rules: &RuleSet, source: GroupSource, paths: &[Vec<u8>]) {
     let coverage = coverage::of_rules(rules, RulesFile::IsExempt, &mut Budget::default());
     for path in paths {
-        let verdict = Verdict::of_path(rules, source, path);
+        let verdict = Verdict::of_path(rules, source, &Path::of(path));
         let agrees = match coverage {
             Coverage::Everything => verdict.is_allowed(),
             Coverage::Nothing => !verdict.is_allowed() || path == b"/robots.txt",
@@ -184,7 +184,7 @@ fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Vec<u8>]) 
     let training = Training::of(robots, index);
     let scope = training.scope();
     for path in paths {
-        let preference = training.preference(path).0;
+        let preference = training.preference(&Path::of(path)).0;
         let agrees = match scope {
             Scope::NoneExpressed => preference == Preference::NoneExpressed,
             Scope::InFavor => preference == Preference::InFavor,
@@ -204,8 +204,9 @@ fn rows_are_written(body: &[u8], robots: &Robots<'_>) {
     bodies.push(&hash, body, &BodyCounts::of(robots));
     rules.push(&hash, robots);
     let mut findings = FindingsBuilder::default();
+    findings.body(&hash);
     for finding in &robots.findings {
-        findings.push(&hash, finding);
+        findings.push(finding);
         assert!(!text::for_people(finding.code.message()).is_empty());
         text_is_safe(finding.raw);
     }

@@ -18,6 +18,8 @@ mod layers;
 mod live;
 mod naive;
 #[cfg(feature = "cli")]
+mod pages;
+#[cfg(feature = "cli")]
 mod program;
 mod shared;
 mod verdicts;

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use robots_audit::robots::coverage::{self, Budget, Coverage, RulesFile};
 use robots_audit::robots::group::{GroupIndex, GroupSource};
-use robots_audit::robots::matcher::RuleSet;
+use robots_audit::robots::matcher::{RuleSet, Tier};
 use robots_audit::robots::parse::{Directive, Robots};
-use robots_audit::robots::path::RawPath;
+use robots_audit::robots::path::{Path, RawPath};
 use robots_audit::robots::token::Matching;
 use robots_audit::robots::verdict::Verdict;
 
@@ -60,7 +60,7 @@ fn decide(rules: &[(bool, String)], path: &str) -> Option<usize> {
 }
 
 fn rules() -> impl Strategy<Value = Vec<(bool, String)>> {
-    prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..6)
+    prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..9)
 }
 
 /// Every path of up to seven octets over a small alphabet.
@@ -93,7 +93,9 @@ proptest! {
         }
         let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
         let compiled = RuleSet::of_groups(&robots, GroupIndex::of(&robots).star());
-        let is_refused = |path: &Vec<u8>| compiled.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
+        let is_refused = |path: &Vec<u8>| {
+            compiled.decide(&Path::of(path)).is_some_and(|hit| hit.directive == Directive::Disallow)
+        };
         let paths = short_paths();
         let refused = paths.iter().filter(|path| is_refused(path)).count();
         let expected = match refused {
@@ -117,10 +119,15 @@ proptest! {
         }
         let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
         let index = GroupIndex::of(&robots);
-        let compiled = RuleSet::of_groups(&robots, index.star());
-        let normalised = RawPath::of_url(format!("https://a.test{path}").as_bytes()).normalised();
-        let verdict = Verdict::of_path(&compiled, GroupSource::Star, &normalised);
-        let line = verdict.line().map(|line| u32::from(line) as usize);
-        prop_assert_eq!(line, decide(&rules, &path), "{} {}", body, path);
+        let url = format!("https://a.test{path}");
+        let mut buffer = Vec::new();
+        let prepared = RawPath::of_url(url.as_bytes()).prepare(&mut buffer);
+        let expected = decide(&rules, &path);
+        for tier in Tier::ALL {
+            let compiled = RuleSet::with_tier(&robots, index.star(), *tier);
+            let verdict = Verdict::of_path(&compiled, GroupSource::Star, &prepared);
+            let line = verdict.line().map(|line| u32::from(line) as usize);
+            prop_assert_eq!(line, expected, "{}: {} {}", tier, body, path);
+        }
     }
 }

@@ -8,7 +8,7 @@ use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int32Type;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use robots_audit::robots::group::{GroupIndex, GroupSource};
-use robots_audit::robots::matcher::RuleSet;
+use robots_audit::robots::matcher::{RuleSet, Tier};
 use robots_audit::robots::parse::Robots;
 use robots_audit::robots::path::RawPath;
 use robots_audit::robots::token::{Asked, Matching};
@@ -20,11 +20,14 @@ use crate::shared;
 #[test]
 fn corpus_verdicts_and_lines() {
     let Some(shared) = shared::folder("corpus_verdicts_and_lines") else { return };
-    let (rows, wrong) = expected_rows(&shared.join("corpus/verdicts.parquet"))
-        .into_iter()
-        .map(|(host, rows)| (rows.len(), wrong_rows(&shared, &host, &rows)))
-        .fold((0, 0), |total, file| (total.0 + file.0, total.1 + file.1));
-    assert_eq!((rows, wrong), (1_865_980, 0));
+    let by_host = expected_rows(&shared.join("corpus/verdicts.parquet"));
+    for tier in Tier::ALL {
+        let (rows, wrong) = by_host
+            .iter()
+            .map(|(host, rows)| (rows.len(), wrong_rows(&shared, host, rows, *tier)))
+            .fold((0, 0), |total, file| (total.0 + file.0, total.1 + file.1));
+        assert_eq!((rows, wrong), (1_865_980, 0), "{tier}");
+    }
 }
 
 pub(crate) struct Expected {
@@ -65,21 +68,23 @@ fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     column.as_string::<i32>().iter().map(|value| value.expect("not null").to_owned()).collect()
 }
 
-fn wrong_rows(shared: &Path, host: &str, rows: &[Expected]) -> usize {
+fn wrong_rows(shared: &Path, host: &str, rows: &[Expected], tier: Tier) -> usize {
     let body = fs::read(shared.join("corpus/robots").join(format!("{host}.txt"))).expect("readable");
     let robots = Robots::parse(&body, Matching::Rfc9309);
     let index = GroupIndex::of(&robots);
     let mut compiled: BTreeMap<&str, (GroupSource, RuleSet)> = BTreeMap::new();
+    let mut buffer = Vec::new();
     let mut wrong = 0;
     for row in rows {
         let (source, rules) = compiled.entry(&row.agent).or_insert_with(|| {
             let choice = index.choose(&Asked::named(&row.agent, Matching::Rfc9309).expect("a token"));
-            (choice.source, RuleSet::of_groups(&robots, choice.groups))
+            (choice.source, RuleSet::with_tier(&robots, choice.groups, tier))
         });
-        let verdict = Verdict::of_path(rules, *source, &RawPath::of_url(row.url.as_bytes()).normalised());
+        let path = RawPath::of_url(row.url.as_bytes()).prepare(&mut buffer);
+        let verdict = Verdict::of_path(rules, *source, &path);
         let line = verdict.line().map(|line| i32::try_from(u32::from(line)).expect("small"));
         if (verdict.is_allowed(), line) != (row.allowed, row.line) {
-            eprintln!("{host} {} {}: {verdict:?}, not {} {:?}", row.url, row.agent, row.allowed, row.line);
+            eprintln!("{tier} {host} {} {}: {verdict:?}, not {} {:?}", row.url, row.agent, row.allowed, row.line);
             wrong += 1;
         }
     }
@@ -107,15 +112,26 @@ fn fuzz_case_holds(case: &Value) -> bool {
     let body = octets(&case["robots"]);
     let robots = Robots::parse(&body, Matching::Rfc9309);
     let asked = Asked::named(case["agent"].as_str().expect("text"), Matching::Rfc9309).expect("a token");
-    let group = match GroupIndex::of(&robots).choose(&asked).source {
+    let index = GroupIndex::of(&robots);
+    let choice = index.choose(&asked);
+    let group = match choice.source {
         GroupSource::Named => "exact",
         GroupSource::Star => "wildcard",
         GroupSource::Fallback | GroupSource::None => "none",
     };
-    let verdict = verdict::of_url(&robots, &asked, &octets(&case["url"]));
-    let line = verdict.line().map(u32::from);
-    Some(verdict.is_allowed()) == case["rfc_allowed"].as_bool()
-        && line.map(u64::from) == case["rfc_line"].as_u64()
+    let url = octets(&case["url"]);
+    let mut buffer = Vec::new();
+    let path = RawPath::of_url(&url).prepare(&mut buffer);
+    let holds = |verdict: Verdict| {
+        let line = verdict.line().map(u32::from);
+        Some(verdict.is_allowed()) == case["rfc_allowed"].as_bool() && line.map(u64::from) == case["rfc_line"].as_u64()
+    };
+    let by_tier = |tier: &Tier| {
+        let rules = RuleSet::with_tier(&robots, choice.groups, *tier);
+        Verdict::of_path(&rules, choice.source, &path)
+    };
+    holds(verdict::of_url(&robots, &asked, &url))
+        && Tier::ALL.iter().map(by_tier).all(holds)
         && case["rfc_group"] == group
 }
 

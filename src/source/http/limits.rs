@@ -28,6 +28,10 @@ pub const BODY_OCTETS: usize = 1024 * 1024;
 /// Octets of a body as compressed.
 pub const CODED_OCTETS: usize = 1024 * 1024;
 
+/// Bounds of every time limit: a wait has to be possible, and to end.
+const LEAST_TIME: Duration = Duration::from_millis(1);
+const MOST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Octets of the smallest buffer that the HTTP parser works with.
 const LEAST_HEADER_OCTETS: usize = 8 * 1024;
 
@@ -86,6 +90,9 @@ impl FetchLimits {
             return Err(HttpError::RedirectLimit { redirects: self.redirects });
         }
         self.header_octets = self.header_octets.max(LEAST_HEADER_OCTETS);
+        for limit in [&mut self.connect, &mut self.headers, &mut self.idle, &mut self.attempt, &mut self.origin] {
+            *limit = (*limit).clamp(LEAST_TIME, MOST_TIME);
+        }
         Ok(self)
     }
 }

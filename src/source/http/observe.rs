@@ -8,11 +8,16 @@ use hyper::header::{
 };
 
 use crate::tables::fetches::{Headers, Timestamp};
+use crate::tables::text::{of_octets, of_octets_cut};
+
+/// Octets kept of a header field: validators and dates are far shorter.
+pub(super) const FIELD_OCTETS: usize = 1024;
 
 /// The header fields that the table keeps.
 pub(super) fn headers(map: &HeaderMap) -> Headers {
-    let first = |name: HeaderName| map.get(name).map(|value| text(value.as_bytes()));
-    let all = |name: HeaderName| list(map, &name).map(|octets| text(&octets));
+    let kept = |octets: &[u8]| of_octets_cut(octets, FIELD_OCTETS).into_owned();
+    let first = |name: HeaderName| map.get(name).map(|value| kept(value.as_bytes()));
+    let all = |name: HeaderName| list(map, &name).map(|octets| kept(&octets));
     Headers {
         content_type: first(CONTENT_TYPE),
         content_encoding: all(CONTENT_ENCODING),
@@ -31,14 +36,7 @@ pub(super) fn list(map: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
 
 /// Octets as text; those that are no UTF-8 as `\xNN`.
 pub(super) fn text(octets: &[u8]) -> String {
-    let mut text = String::with_capacity(octets.len());
-    for chunk in octets.utf8_chunks() {
-        text.push_str(chunk.valid());
-        for octet in chunk.invalid() {
-            text.push_str(&format!("\\x{octet:02X}"));
-        }
-    }
-    text
+    of_octets(octets).into_owned()
 }
 
 /// Seconds that `Retry-After` asks for (RFC 9110 §10.2.3); a time that is over asks for none.

@@ -28,7 +28,8 @@ pub struct UrlBatch {
     octets: Vec<u8>,
     /// Where each URL ends in `octets`; that fits, since [`URL_BATCH_OCTETS`] bounds them.
     ends: Vec<u32>,
-    /// 1-based line, or row of a Parquet file, of the first URL.
+    /// 1-based line, or row of a Parquet file, of the first URL; where batches were joined, as far as lines follow each
+    /// other.
     pub first_line: i64,
 }
 
@@ -83,6 +84,22 @@ impl UrlBatch {
         (0..self.len()).map(|index| self.get(index))
     }
 
+    /// Adds URLs of another batch, beginning with the one of that number, until the batch holds `urls` of them or so many
+    /// octets; a batch without URLs takes one at least. Returns the number of the first URL that was not added.
+    pub fn extend_from(&mut self, other: &Self, from: usize, urls: usize, octets: usize) -> usize {
+        if self.is_empty() {
+            self.first_line = other.first_line.saturating_add_unsigned(from as u64);
+        }
+        for (index, url) in other.iter().enumerate().skip(from) {
+            if !self.is_empty() && (self.len() >= urls || self.octets.len() + url.len() > octets) {
+                return index;
+            }
+            self.octets.extend_from_slice(url);
+            self.close_url();
+        }
+        other.len()
+    }
+
     fn is_full(&self) -> bool {
         self.ends.len() >= URL_BATCH_ROWS || self.octets.len() >= URL_BATCH_OCTETS
     }
@@ -102,7 +119,7 @@ pub struct UrlCounts {
     pub urls: u64,
     /// Blank lines and comments.
     pub blank_or_comment: u64,
-    /// Rows without a value in the column.
+    /// Rows without a value in the column, or with one that cannot be read.
     pub nulls: u64,
     /// URLs, of those handed on, of which only the first [`super::CELL_OCTETS`] were kept.
     pub cut: u64,
@@ -237,11 +254,8 @@ fn read_batch(rows: &mut RowReader, counts: &mut UrlCounts) -> Result<UrlBatch, 
                 counts.urls += 1;
                 counts.cut += u64::from(row == Row::Cut);
             }
-            Row::Null => counts.nulls += 1,
+            Row::Null | Row::Broken(_) => counts.nulls += 1,
             Row::Blank => counts.blank_or_comment += 1,
-            Row::Broken(fault) => {
-                return Err(InputError::Row { place: rows.place().to_owned(), line: rows.line(), fault });
-            }
         }
     }
     Ok(batch)
