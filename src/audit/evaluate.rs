@@ -153,7 +153,7 @@ impl Evaluator {
             urls: urls.len() as u64,
             counts: rows.counts,
             matching,
-            encoding: start.elapsed() - matching,
+            encoding: start.elapsed().saturating_sub(matching),
         })
     }
 }
