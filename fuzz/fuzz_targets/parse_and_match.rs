@@ -21,8 +21,10 @@ mod twin_rules;
 
 /// Rules that the twin is asked about.
 const RULES: usize = 48;
-/// Rules whose coverage is searched: a search that gives up takes thousands of times as long as a verdict.
-const COVERAGE_RULES: usize = 12;
+/// Rules of a training preference whose scope is searched.
+const SCOPE_RULES: usize = 12;
+/// Steps of one search: one that gives up takes thousands of times as long as a verdict.
+const STEPS: usize = 50_000;
 /// Octets of a path that the twin is asked about.
 const PATH_OCTETS: usize = 512;
 
@@ -89,13 +91,10 @@ fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[
             assert_eq!(rules.decide(path).map(|hit| hit.line), expected, "{tier}");
         }
     }
-    if places.len() > COVERAGE_RULES {
-        return;
-    }
     let is_refused = rules.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
-    check_coverage(coverage::of_rules(&rules, RulesFile::Counts, &mut Budget::default()), is_refused);
+    check_coverage(coverage::of_rules(&rules, RulesFile::Counts, &mut Budget::of_steps(STEPS)), is_refused);
     if !path.is_robots_txt() {
-        check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt, &mut Budget::default()), is_refused);
+        check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt, &mut Budget::of_steps(STEPS)), is_refused);
     }
 }
 
@@ -112,7 +111,7 @@ fn check_training(robots: &Robots<'_>, index: &GroupIndex, path: &Path<'_>) {
     assert!(training::near_misses(robots).len() <= TOKENS_LISTED);
     assert!(training::other_policy_tokens(robots).len() <= TOKENS_LISTED);
     assert_eq!(training.rules().is_some(), training.first_line().is_some());
-    if training.rules().is_some_and(|rules| rules.entries().len() > COVERAGE_RULES) {
+    if training.rules().is_some_and(|rules| rules.entries().len() > SCOPE_RULES) {
         return;
     }
     let preference = training.preference(path).0;

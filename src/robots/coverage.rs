@@ -35,6 +35,12 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// So many steps.
+    #[must_use]
+    pub const fn of_steps(steps: usize) -> Self {
+        Self { steps }
+    }
+
     /// Takes steps; whether there were as many.
     const fn take(&mut self, steps: usize) -> bool {
         let is_enough = steps <= self.steps;
