@@ -40,7 +40,7 @@ fn main() {
             let decisions: u64 = totals.urls.decisions.iter().sum();
             assert_eq!(decisions, urls * crawlers as u64, "a decision for every URL and crawler");
             let spent = totals.spent;
-            let rate = decisions as f64 / 1e6 / spent.urls.as_secs_f64();
+            let rate = f64::from(u32::try_from(decisions).expect("a few million")) / 1e6 / spent.urls.as_secs_f64();
             println!(
                 "| {crawlers} | {threads} | {seconds:.2} | {rate:.1} | {:.2} | {:.2} | {:.2} | {:.2} |",
                 spent.read.as_secs_f64(),

@@ -35,7 +35,8 @@
 //! assert_eq!(verdict.line().map(u32::from), Some(2));
 //!
 //! let training = Training::of(&robots, &GroupIndex::of(&robots));
-//! let path = RawPath::of_url(b"https://a.example/open/x").normalised();
+//! let mut buffer = Vec::new();
+//! let path = RawPath::of_url(b"https://a.example/open/x").prepare(&mut buffer);
 //! assert_eq!(training.preference(&path).0, Preference::InFavor);
 //! ```
 

@@ -8,6 +8,8 @@
 //! | [`library`] | the compiled bodies, each once |
 //! | [`origins`] | what is known of each origin, in a few octets |
 //! | [`evaluate`] | a batch of URLs to a batch of decisions |
+//! | `describe` | origins to their rows of access and training |
+//! | `folder_rows`, `gather` | rows that no table holds yet; work gathered into pieces |
 //! | [`explain`] | one file and a few URLs, one by one |
 //! | [`pipeline`] | work spread over threads, results in order |
 //! | [`run`] | a source to all tables |
