@@ -1,6 +1,7 @@
 //! Named, seeded workloads: the same octets on every machine, and the shared corpus where it lies beside the repository.
 
 use std::fs;
+use std::iter::repeat_n;
 use std::path::PathBuf;
 
 use robots_audit::robots::group::GroupIndex;
@@ -238,7 +239,11 @@ impl Matrix {
                     .iter()
                     .map(|verdict| verdict.line().map_or(0, u32::from) << 1 | u32::from(!verdict.is_allowed())),
             );
-            self.decisions.extend(sets.crawlers.iter().map(|applied| self.of_rule_sets[applied.rule_set]));
+            match self.of_rule_sets[..] {
+                // Most files have one rule set for everybody.
+                [decision] => self.decisions.extend(repeat_n(decision, asked.len())),
+                _ => self.decisions.extend(sets.crawlers.iter().map(|applied| self.of_rule_sets[applied.rule_set])),
+            }
         }
     }
 

@@ -59,7 +59,9 @@ impl GroupIndex {
     #[must_use]
     pub fn of(robots: &Robots<'_>) -> Self {
         let mut index = Self::default();
-        let mut mentions = Vec::new();
+        let n_agents = robots.groups.iter().map(|group| group.agents.len()).sum();
+        let mut mentions = Vec::with_capacity(n_agents);
+        index.texts.reserve(n_agents * TOKEN_OCTETS);
         for (group, place) in robots.groups.iter().zip(0u32..) {
             for (_, agent) in &group.agents {
                 match *agent {
@@ -83,6 +85,8 @@ impl GroupIndex {
 
     /// Brings the mentions of each token together.
     fn gather(&mut self, mut mentions: Vec<Mention>) {
+        self.tokens.reserve(mentions.len());
+        self.groups.reserve(mentions.len());
         let texts = &self.texts;
         mentions.sort_unstable_by(|one, other| {
             let by_text = || texts[one.text.clone()].cmp(&texts[other.text.clone()]);
@@ -145,6 +149,9 @@ impl GroupIndex {
         self.tokens.iter().filter_map(|named| std::str::from_utf8(&self.texts[named.text.clone()]).ok())
     }
 }
+
+/// Octets of a token, for a first guess at those of all.
+const TOKEN_OCTETS: usize = 12;
 
 /// A user-agent line with a token.
 struct Mention {

@@ -82,16 +82,58 @@ pub enum Content<'a> {
 /// The lines of a readable body, numbered, each classed by its content.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
-    rest: Option<&'a [u8]>,
+    octets: &'a [u8],
+    /// Where the next line begins.
+    start: usize,
     line: Line,
+    line_feeds: Next,
+    carriage_returns: Next,
+    comments: Next,
+}
+
+/// Where an octet occurs next. What a file hardly uses is looked for once in many lines, so that none is read through
+/// for each of its lines.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    octet: u8,
+    /// No place between where the search began and here.
+    place: usize,
+}
+
+impl Next {
+    const fn new(octet: u8) -> Self {
+        Self { octet, place: 0 }
+    }
+
+    /// The first place from `start` on, or the end; `start` never goes back.
+    #[inline]
+    fn from(&mut self, octets: &[u8], start: usize) -> usize {
+        if self.place < start || octets.get(self.place).is_some_and(|octet| *octet != self.octet) {
+            self.place = memchr::memchr(self.octet, &octets[start..]).map_or(octets.len(), |place| start + place);
+        }
+        self.place
+    }
 }
 
 impl<'a> Lines<'a> {
     /// The lines of these octets, from number 1.
     #[must_use]
     pub const fn of(octets: &'a [u8]) -> Self {
-        let rest = if octets.is_empty() { None } else { Some(octets) };
-        Self { rest, line: Line::FIRST }
+        let (line_feeds, carriage_returns, comments) = (Next::new(b'\n'), Next::new(b'\r'), Next::new(b'#'));
+        Self { octets, start: 0, line: Line::FIRST, line_feeds, carriage_returns, comments }
+    }
+
+    /// Where the line that begins at `start` ends, and where the next one begins: behind LF, CR LF or a lone CR.
+    #[inline]
+    fn ends(&mut self) -> (usize, usize) {
+        let (octets, start) = (self.octets, self.start);
+        let end = self.line_feeds.from(octets, start);
+        let carriage_return = self.carriage_returns.from(octets, start);
+        if carriage_return < end {
+            let is_pair = carriage_return + 1 == end && end < octets.len();
+            return (carriage_return, carriage_return + 1 + usize::from(is_pair));
+        }
+        (end, octets.len().min(end + 1))
     }
 }
 
@@ -100,34 +142,26 @@ impl<'a> Iterator for Lines<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest?;
-        let (text, rest) = split_line(rest);
-        self.rest = rest;
+        if self.start == self.octets.len() {
+            return None;
+        }
+        let (end, next) = self.ends();
+        let comment = self.comments.from(self.octets, self.start);
+        let text = &self.octets[self.start..end.min(comment)];
+        self.start = next;
         let line = self.line;
         self.line = line.next();
         Some((line, content(text)))
     }
 }
 
-/// Lines end at LF, CR LF or a lone CR.
-fn split_line(octets: &[u8]) -> (&[u8], Option<&[u8]>) {
-    let Some(end) = memchr::memchr2(b'\n', b'\r', octets) else {
-        return (octets, None);
-    };
-    let is_pair = octets[end] == b'\r' && octets.get(end + 1) == Some(&b'\n');
-    let rest = &octets[end + 1 + usize::from(is_pair)..];
-    (&octets[..end], (!rest.is_empty()).then_some(rest))
-}
-
+/// What a line without its comment holds.
+#[inline]
 fn content(text: &[u8]) -> Content<'_> {
     // Keys are short: a plain loop reaches the colon before a vector search would have begun.
-    match text.iter().position(|octet| matches!(octet, b':' | b'#')) {
-        Some(colon) if text[colon] == b':' => {
-            let value = &text[colon + 1..];
-            let end = memchr::memchr(b'#', value).unwrap_or(value.len());
-            Content::Record { key: trim(&text[..colon]), value: trim(&value[..end]) }
-        }
-        end => match trim(&text[..end.unwrap_or(text.len())]) {
+    match text.iter().position(|octet| *octet == b':') {
+        Some(colon) => Content::Record { key: trim(&text[..colon]), value: trim(&text[colon + 1..]) },
+        None => match trim(text) {
             [] => Content::Blank,
             other => Content::Other(other),
         },

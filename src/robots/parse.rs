@@ -77,12 +77,16 @@ impl<'a> Robots<'a> {
     pub fn parse(body: &'a [u8], matching: Matching) -> Self {
         let readable = readable(body);
         let mut parser = Parser::new(matching, readable.is_truncated);
+        parser.robots.rules.reserve(readable.octets.len() / OCTETS_PER_RULE);
         for (line, content) in Lines::of(readable.octets) {
             parser.line(line, content);
         }
         parser.finish()
     }
 }
+
+/// Octets of a body for each rule, for a first guess at their number; real files have more.
+const OCTETS_PER_RULE: usize = 40;
 
 /// The keys that mean something, here or to somebody.
 enum Key {
@@ -101,8 +105,8 @@ impl Key {
         let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
         // No two of the frequent keys are of the same length.
         match key.len() {
-            8 if is("disallow") => Self::Rule(Directive::Disallow),
-            5 if is("allow") => Self::Rule(Directive::Allow),
+            8 if is_word(key, *b"disallow") => Self::Rule(Directive::Disallow),
+            5 if is_word(key, *b"allow") => Self::Rule(Directive::Allow),
             10 if is("user-agent") => Self::UserAgent,
             7 if is("sitemap") => Self::Sitemap,
             11 if is("crawl-delay") => Self::CrawlDelay,
@@ -111,6 +115,12 @@ impl Key {
             _ => Self::Unknown,
         }
     }
+}
+
+/// Whether the key is these lower-case letters, in either case; of one length, so that they are compared all at once.
+fn is_word<const N: usize>(key: &[u8], letters: [u8; N]) -> bool {
+    let Ok(key) = <[u8; N]>::try_from(key) else { return false };
+    key.map(|octet| octet | 0x20) == letters
 }
 
 const OTHER_KEYS: [&str; 12] = [

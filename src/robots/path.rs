@@ -196,12 +196,16 @@ pub(super) enum Specials {
 
 /// Whether some octets are their own normal form, as most are; a lone `%` is taken for an escape.
 pub(super) fn is_plain(raw: &[u8], specials: Specials) -> bool {
-    let is_odd = |octet: u8| match specials {
+    // Without a way out in between, this is done for many octets at once.
+    !raw.iter().fold(false, |found, octet| found | is_odd(*octet, specials))
+}
+
+#[inline]
+fn is_odd(octet: u8, specials: Specials) -> bool {
+    match specials {
         Specials::AreOctets => octet >= 0x80 || matches!(octet, b'%' | b'*' | b'$'),
         Specials::AreKept => octet >= 0x80 || octet == b'%',
-    };
-    // Without a way out in between, this is done for many octets at once.
-    !raw.iter().fold(false, |found, octet| found | is_odd(*octet))
+    }
 }
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
@@ -209,18 +213,26 @@ const HEX: &[u8; 16] = b"0123456789ABCDEF";
 /// Appends the normal form of some octets: one pass, from left to right.
 pub(super) fn normalise(raw: &[u8], specials: Specials, into: &mut Vec<u8>) {
     let mut rest = raw;
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match (first, tail) {
-            (b'%', [high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                rest = after;
+    while let Some(odd) = rest.iter().position(|octet| is_odd(*octet, specials)) {
+        let (plain, behind) = rest.split_at(odd);
+        into.extend_from_slice(plain);
+        rest = match behind {
+            [b'%', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
                 escape([*high, *low], into);
+                after
             }
-            (0x80.., _) => push_escaped(*first, into),
-            (b'*' | b'$', _) if specials == Specials::AreOctets => push_escaped(*first, into),
-            _ => into.push(*first),
-        }
+            [b'%', after @ ..] => {
+                into.push(b'%');
+                after
+            }
+            [octet, after @ ..] => {
+                push_escaped(*octet, into);
+                after
+            }
+            [] => behind,
+        };
     }
+    into.extend_from_slice(rest);
 }
 
 fn escape(digits: [u8; 2], into: &mut Vec<u8>) {

@@ -14,19 +14,19 @@ pub(super) struct Size {
     pub(super) wildcards: usize,
 }
 
-/// Building a probe of a literal rule, or of a wildcard, whose marks are sorted by rarity.
+/// Building a probe of a literal rule, or of a wildcard, which has marks as well.
 const BUILD_PROBE: f64 = 7.0;
-const BUILD_WILDCARD_PROBE: f64 = 90.0;
+const BUILD_WILDCARD_PROBE: f64 = 35.0;
 /// Sorting a literal, for each doubling of their number.
 const BUILD_SORTED: f64 = 4.0;
 /// Any automaton, and one more wildcard in a sparse or a dense one.
 const BUILD_AUTOMATON: f64 = 10_000.0;
-const BUILD_SPARSE: f64 = 900.0;
+const BUILD_SPARSE: f64 = 750.0;
 const BUILD_DENSE: f64 = 3_600.0;
 
 /// Asking a probe, once the marks of the path are known.
 const ASK_PROBE: f64 = 0.55;
-const ASK_WILDCARD_PROBE: f64 = 2.6;
+const ASK_WILDCARD_PROBE: f64 = 3.2;
 /// Finding the marks of a path.
 const ASK_MARKS: f64 = 25.0;
 /// Each halving of the sorted literals.
@@ -111,7 +111,7 @@ mod tests {
     fn promotion_goes_up_and_pays() {
         let size = Size { literals: 400, wildcards: 100 };
         assert_eq!(size.promotion(Tier::Scan, 1), None);
-        assert_eq!(size.promotion(Tier::Scan, 1_000), Some(Tier::Sorted));
+        assert_eq!(size.promotion(Tier::Scan, 200), Some(Tier::Sorted));
         assert_eq!(size.promotion(Tier::Sorted, 1_000_000), Some(Tier::Dense));
         assert_eq!(size.promotion(Tier::Dense, u64::MAX), None);
     }

@@ -1,5 +1,7 @@
 //! A cheap test in front of a rule, which refuses most paths that do not match.
 
+use std::array;
+
 use super::rules::{Place, Rules};
 use crate::robots::path::{Mark, Path, head};
 use crate::robots::pattern::Shape;
@@ -11,7 +13,7 @@ pub(super) struct Probe {
     mask: u64,
     /// The path begins with these.
     head: u64,
-    /// These octets and pairs occur: the rarest of a wildcard's.
+    /// These octets and pairs occur.
     marks: [Mark; MARKS],
 }
 
@@ -25,7 +27,7 @@ impl Probe {
             Shape::Never | Shape::Prefix | Shape::Exact => Self::new(pattern.text(), [Mark::ALWAYS; MARKS]),
             Shape::Wildcard | Shape::AnchoredWildcard => {
                 let first = pattern.pieces().next().unwrap_or_default();
-                Self::new(first, rarest_marks(pattern.pieces()))
+                Self::new(first, marks_of(pattern.pieces()))
             }
         }
     }
@@ -50,27 +52,16 @@ impl Probe {
     }
 }
 
-/// The marks of the pieces that a path is least likely to have, rarest first.
-fn rarest_marks<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> [Mark; MARKS] {
-    let mut found = [(0, Mark::ALWAYS); MARKS];
-    let mut note = |rarity: u32, mark: Mark| {
-        let place = found.iter().position(|(known, _)| rarity > *known);
-        if let Some(place) = place
-            && !found.iter().any(|(_, known)| *known == mark)
-        {
-            found[place..].rotate_right(1);
-            found[place] = (rarity, mark);
-        }
-    };
-    for piece in pieces {
-        match piece {
-            [single] => note(rarity(*single), Mark::of_octet(*single)),
-            _ => piece.windows(2).for_each(|pair| {
-                note(rarity(pair[0]) + rarity(pair[1]), Mark::of_pair(pair[0], pair[1]));
-            }),
-        }
+/// Marks of the longest piece, spread over it: together they are rare, and rarity need not be looked up.
+fn marks_of<'t>(pieces: impl Iterator<Item = &'t [u8]>) -> [Mark; MARKS] {
+    match pieces.max_by_key(|piece| piece.len()).unwrap_or_default() {
+        [] => [Mark::ALWAYS; MARKS],
+        [single] => [Mark::of_octet(*single); MARKS],
+        piece => array::from_fn(|index| {
+            let first = index * (piece.len() - 2) / (MARKS - 1);
+            Mark::of_pair(piece[first], piece[first + 1])
+        }),
     }
-    found.map(|(_, mark)| mark)
 }
 
 /// How much an octet tells, in bits, roughly as URLs use it.
