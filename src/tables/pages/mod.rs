@@ -12,7 +12,7 @@
 //! - `hybrid`: the format's RLE/bit-packing hybrid, fed with runs.
 //! - `extremes`: smallest and largest values of pages and chunks, and how they are cut for statistics.
 //! - `chunk`: one column of a row group, complete with its metadata.
-//! - [`file`]: the file that row groups are added to.
+//! - [`mod@file`]: the file that row groups are added to.
 //!
 //! [`encode`] is plain computation: row groups may be encoded on many threads and then added in their order. The other
 //! tables, whose rows have little in common, are written by the `parquet` crate's Arrow writer.
