@@ -82,6 +82,7 @@ pub fn audit(
     footer.add("plan", plan.to_json().to_string());
     footer.add("registry_sha256", plan.registry.digest());
     footer.add("snapshot_sha256", snapshot_digest);
+    run.output.set_footer(&footer);
     if let Some(urls) = urls {
         let (added, urls_digest) = run.evaluate_urls(&evaluator, urls, Arc::new(origins))?;
         run.audit_added(&evaluator, &added, &rows)?;

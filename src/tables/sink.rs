@@ -137,7 +137,7 @@ impl TableFile {
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, table: Table, schema: SchemaRef) -> Result<Self, SinkError> {
-        let place = Place::of_table(folder, table)?;
+        let place = Place::of_table(folder, table, 0)?;
         let file = place.create()?;
         let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(BufWriter::new(file), schema.clone(), options)
@@ -187,6 +187,12 @@ impl WholeFile {
         Self { place, rows }
     }
 
+    /// The name that the file will have.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors
@@ -197,6 +203,22 @@ impl WholeFile {
         self.place.is_published = true;
         Ok(self.rows)
     }
+}
+
+/// Removes the parts of a table but those named: what an earlier run left would be read as rows of this one.
+///
+/// # Errors
+/// Where one cannot be removed.
+pub fn remove_other_parts(folder: &Path, table: Table, kept: &[PathBuf]) -> Result<(), SinkError> {
+    let entries = fs::read_dir(folder.join(table.as_str())).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_part = name.starts_with("part-") && path.extension().is_some_and(|ending| ending == "parquet");
+        if is_part && !kept.contains(&path) {
+            fs::remove_file(&path).map_err(|source| SinkError::Publish { path, source })?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a small text file of the output folder: under a temporary name, renamed when whole.
@@ -218,10 +240,10 @@ impl Place {
     }
 
     /// The only part of a table.
-    pub(super) fn of_table(folder: &Path, table: Table) -> Result<Self, SinkError> {
+    pub(super) fn of_table(folder: &Path, table: Table, part: u32) -> Result<Self, SinkError> {
         let folder = folder.join(table.as_str());
         make_folder(&folder)?;
-        Ok(Self::of(&folder, "part-00000.parquet"))
+        Ok(Self::of(&folder, &format!("part-{part:05}.parquet")))
     }
 
     pub(super) fn create(&self) -> Result<File, SinkError> {

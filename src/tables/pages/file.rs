@@ -21,19 +21,28 @@ pub struct RunTableFile {
     place: Place,
     schema: RunSchema,
     rows: u64,
+    row_groups: u32,
 }
 
 impl RunTableFile {
-    /// Creates the file of a table in an output folder, still under a temporary name.
+    /// Creates the first file of a table in an output folder, still under a temporary name.
     ///
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, table: Table, schema: RunSchema) -> Result<Self, SinkError> {
-        let place = Place::of_table(folder, table)?;
+        Self::create_part(folder, table, 0, schema)
+    }
+
+    /// Creates a file of a table, counted from 0.
+    ///
+    /// # Errors
+    /// Where the folder or the file cannot be made.
+    pub fn create_part(folder: &Path, table: Table, part: u32, schema: RunSchema) -> Result<Self, SinkError> {
+        let place = Place::of_table(folder, table, part)?;
         let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
         let writer = SerializedFileWriter::new(file, schema.parquet.root_schema_ptr(), Arc::new(sink::properties()))
             .map_err(|source| place.write_error(source))?;
-        Ok(Self { writer, place, schema, rows: 0 })
+        Ok(Self { writer, place, schema, rows: 0, row_groups: 0 })
     }
 
     /// Adds a row group; one without rows adds nothing.
@@ -45,6 +54,7 @@ impl RunTableFile {
             return Ok(());
         }
         self.rows += group.rows;
+        self.row_groups += 1;
         let append = || {
             let mut row_group = self.writer.next_row_group()?;
             for chunk in group.chunks {
@@ -61,12 +71,18 @@ impl RunTableFile {
         self.rows
     }
 
+    /// Row groups added so far.
+    #[must_use]
+    pub const fn row_groups(&self) -> u32 {
+        self.row_groups
+    }
+
     /// Ends the file. It is whole now, but still has its temporary name.
     ///
     /// # Errors
     /// Where the file cannot be written.
     pub fn finish(self, footer: &Footer) -> Result<WholeFile, SinkError> {
-        let Self { mut writer, place, schema, rows } = self;
+        let Self { mut writer, place, schema, rows, .. } = self;
         for entry in footer.entries(schema.arrow()) {
             writer.append_key_value_metadata(entry);
         }
