@@ -268,3 +268,67 @@ fn seed_answer(cases: &Path, what: &str, path: &str) -> String {
         (None, _) => format!("{decision} (no matching rule)"),
     }
 }
+
+#[test]
+fn a_file_stands_for_its_own_host_and_port_under_http() {
+    let folder = temporary();
+    write(folder.path(), "bodies/A.test.txt", "User-agent: *\nDisallow: /first\n");
+    write(folder.path(), "bodies/a.test.txt", "User-agent: *\nDisallow: /second\n");
+    write(folder.path(), "bodies/a.test:8080.txt", "User-agent: *\nDisallow: /port\n");
+    write(folder.path(), "bodies/a.test#x.txt", "");
+    write(folder.path(), "urls.txt", "http://a.test/first\nhttp://a.test:8080/port\nhttp://a.test:81/x\n");
+    let arguments = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "out"];
+    let (stdout, _) = run(folder.path(), &arguments, 0);
+    let words = "4 lines = 6 rows + 1 duplicates + 0 blank or comment - 3 added from URLs";
+    assert!(stdout.contains(words), "{stdout}");
+    let out = folder.path().join("out");
+    let rows = |name: &str, columns: &[&str]| -> Vec<String> {
+        let cells = |row: Vec<Option<String>>| row.into_iter().map(|c| c.unwrap_or("-".into())).collect::<Vec<_>>();
+        table(&out, name, columns).into_iter().map(|row| cells(row).join(" ")).collect()
+    };
+    assert_eq!(
+        rows("fetches", &["origin", "fetch_class"]),
+        [
+            "https://a.test ok",
+            "- invalid_target",
+            "https://a.test:8080 ok",
+            "http://a.test ok",
+            "http://a.test:8080 ok",
+            "http://a.test:81 not_collected"
+        ]
+    );
+    assert_eq!(
+        rows("decisions", &["decision", "decision_source"]),
+        ["deny rule", "deny rule", "unresolved not_collected"]
+    );
+}
+
+#[test]
+fn only_rules_that_are_left_behind_are_a_trap() {
+    let folder = temporary();
+    let body = "User-agent: *\nUser-agent: GPTBot\nDisallow: /x\n\nUser-agent: CCBot\nAllow: /\n\n\
+        User-agent: AdsBot-Google\nAllow: /\n";
+    write(folder.path(), "bodies/a.test.txt", body);
+    let crawlers = "GPTBot,CCBot,AdsBot-Google,FooBot";
+    run(folder.path(), &["audit", "--from", "dir:bodies", "--crawlers", crawlers, "-o", "out"], 0);
+    let dropped = table(&folder.path().join("out"), "crawler_access", &["drops_star_rules"]);
+    let dropped: Vec<_> = dropped.iter().map(|row| row[0].as_deref()).collect();
+    assert_eq!(dropped, [Some("0"), Some("1"), Some("0"), Some("0")]);
+}
+
+#[test]
+fn inputs_that_cannot_be_meant_are_refused() {
+    let folder = temporary();
+    write(folder.path(), "robots.txt", "User-agent: *\nDisallow: /private\n");
+    for (arguments, words) in [
+        (&["check", "robots.txt", "--crawlers", "..."][..], "`...` is no product token"),
+        (&["check", "robots.txt", "--url", "private"], "neither a URL nor a path"),
+        (&["scan", "-", "--urls", "-", "--contact", "a@b.test", "-o", "out"], "standard input"),
+        (&["scan", "a.test", "--urls", "-", "--urls", "-", "--contact", "a@b.test", "-o", "out"], "standard input"),
+    ] {
+        let (_, stderr) = run(folder.path(), arguments, 3);
+        assert!(stderr.contains(words), "{arguments:?}: {stderr}");
+    }
+    let (stdout, _) = run(folder.path(), &["check", "robots.txt", "--url", "ftp://a.test/private"], 0);
+    assert!(stdout.contains("unresolved") && !stdout.contains("deny"), "{stdout}");
+}

@@ -114,6 +114,32 @@ fn a_limit_leaves_lines_and_counts_them() {
 }
 
 #[test]
+fn an_origin_behind_the_limit_that_a_url_names_has_its_row() {
+    let folder = temporary();
+    write(folder.path(), "origins.txt", "http://127.0.0.1:1\nhttp://127.0.0.2:1\nhttp://127.0.0.3:1\n");
+    write(folder.path(), "urls.txt", "http://127.0.0.2:1/x\nhttp://127.0.0.9:1/x\nhttp://127.0.0.2:1/y\n");
+    let arguments = ["scan", "origins.txt", "--limit", "1", "--urls", "urls.txt", "--contact", "a@b.test", "-o", "out"];
+    let (stdout, _) = run(folder.path(), &arguments, 0);
+    let words = "3 lines = 3 rows + 0 duplicates + 0 blank or comment + 1 not attempted - 1 added from URLs";
+    assert!(stdout.contains(words), "{stdout}");
+    let report = fs::read_to_string(folder.path().join("out/run.json")).expect("a file");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["fetching"]["limit"], 1);
+    assert_eq!(report["classes"]["not_collected"], 2);
+}
+
+#[test]
+fn a_fetch_leaves_nothing_of_an_earlier_audit() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", "User-agent: *\n");
+    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "out"], 0);
+    run(folder.path(), &["fetch", "http://127.0.0.1:1", "--contact", "a@b.test", "-o", "out"], 0);
+    let out = folder.path().join("out");
+    assert!(!out.join("decisions/part-00000.parquet").exists());
+    assert_eq!(table(&out, "fetches", &["origin"]).len(), 1);
+}
+
+#[test]
 fn a_live_check() {
     let folder = temporary();
     let (port, requests) = server(1, "User-agent: GPTBot\nDisallow: /\n");
