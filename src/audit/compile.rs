@@ -117,7 +117,7 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
     let body = CompiledBody {
         access: summary.access(),
         training_row: summary.training(&training),
-        evidence: robots.rules.iter().map(evidence).collect(),
+        evidence: robots.rules.iter().map(|rule| evidence(rule).into()).collect(),
         training,
         segments: Segment::all(&sets.crawlers),
         sets,
@@ -126,12 +126,12 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
 }
 
 /// Directive and value as written.
-fn evidence(rule: &Rule<'_>) -> Box<str> {
+pub(super) fn evidence(rule: &Rule<'_>) -> String {
     let mut text = format!("{}: {}", of_octets(rule.key), of_octets_cut(rule.value, EVIDENCE_OCTETS));
     if rule.value.len() > EVIDENCE_OCTETS {
         text.push('…');
     }
-    text.into()
+    text
 }
 
 /// What is told of a whole body.

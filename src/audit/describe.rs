@@ -10,7 +10,6 @@ use super::origins::{self, Entry, OriginRow, RowFault};
 use super::totals::Totals;
 use crate::robots::access::FetchClass;
 use crate::robots::decision::{Answer, Decision};
-use crate::signals::training::{Preference, Scope};
 use crate::source::input::UrlBatch;
 use crate::tables::crawler_access::{Access, CrawlerAccess, CrawlerAccessBuilder};
 use crate::tables::training::{TrainingBuilder, TrainingRow};
@@ -68,13 +67,10 @@ impl Describer {
     }
 
     fn training(&self, entry: &Entry) -> Cow<'_, TrainingRow> {
-        match (entry.body, entry.class) {
-            (Some(id), _) => Cow::Borrowed(&self.evaluator.library.get(id).training_row),
-            (None, FetchClass::Missing) => {
-                Cow::Owned(TrainingRow::without_file(Preference::NoneExpressed, Scope::NoneExpressed, Some(false)))
-            }
-            (None, _) => Cow::Owned(TrainingRow::without_file(Preference::Unknown, Scope::Unknown, None)),
-        }
+        let Some(id) = entry.body else {
+            return Cow::Owned(TrainingRow::without_file(entry.class));
+        };
+        Cow::Borrowed(&self.evaluator.library.get(id).training_row)
     }
 
     /// Decisions on `/` of each origin.

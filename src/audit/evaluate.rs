@@ -15,7 +15,6 @@ use super::library::{BodyId, Library};
 use super::origins::{Entry, Found, Origins};
 use super::plan::Plan;
 use crate::origin::{URL_OCTETS, normal_form};
-use crate::robots::access::FetchClass;
 use crate::robots::decision::{Answer, Decision};
 use crate::robots::group::GroupSource;
 use crate::robots::path::{Path, RawPath};
@@ -190,11 +189,7 @@ impl<'e> Rows<'e> {
 
     fn answers(&mut self, entry: &Entry, path: &Path<'_>) {
         let body = entry.body.map(|id| (id, self.evaluator.library.get(id)));
-        let fixed = if path.is_robots_txt() {
-            Some(Answer::ROBOTS_TXT)
-        } else {
-            Answer::without_rules(self.evaluator.plan.policy, entry.class)
-        };
+        let fixed = Answer::before_rules(self.evaluator.plan.policy, entry.class, path);
         match (fixed, body) {
             (None, Some((id, body))) => self.by_rules(id, body, path),
             (fixed, body) => {
@@ -257,11 +252,8 @@ impl<'e> Rows<'e> {
 
     fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {
         let body = entry.body.map(|id| self.evaluator.library.get(id));
-        let (verdict, hit) = match (body, entry.class) {
-            (Some(body), _) => body.training.preference(path),
-            (None, FetchClass::Missing) => (Preference::NoneExpressed, None),
-            (None, _) => (Preference::Unknown, None),
-        };
+        let without_file = || (Preference::without_file(entry.class), None);
+        let (verdict, hit) = body.map_or_else(without_file, |body| body.training.preference(path));
         let rule = body.zip(hit).map(|(body, hit)| (&*body.evidence[hit.rule as usize], u32::from(hit.line)));
         self.verdicts.push(TrainingVerdict { url, origin, verdict, rule, checked_at: entry.checked_at });
     }

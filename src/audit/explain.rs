@@ -1,5 +1,6 @@
 //! One file and a few URLs: the same answers as in the tables, one by one.
 
+use super::compile::evidence;
 use super::plan::Plan;
 use crate::origin::normal_form;
 use crate::robots::access::FetchClass;
@@ -11,7 +12,6 @@ use crate::robots::path::RawPath;
 use crate::robots::token::Asked;
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{Preference, Training};
-use crate::tables::text::of_octets;
 
 /// A file, or the lack of one, ready to be asked.
 #[derive(Debug)]
@@ -57,7 +57,9 @@ impl<'a> Subject<'a> {
             let training = Training::of(&robots, &index);
             File { robots, index, training }
         });
-        Self { class, file }
+        // Without its file an answer is none: it must not become "no rules".
+        let is_lost = class.has_body() && file.is_none();
+        Self { class: if is_lost { FetchClass::NotCollected } else { class }, file }
     }
 
     /// The parsed file, where one was read.
@@ -67,6 +69,9 @@ impl<'a> Subject<'a> {
     }
 
     /// The answer about a URL for a crawler.
+    ///
+    /// # Panics
+    /// Never: what was made without its file has no class whose rules count.
     #[must_use]
     pub fn explain(&self, plan: &Plan, asked: &Asked, url: &[u8]) -> Explanation {
         let mut buffer = Vec::new();
@@ -74,14 +79,12 @@ impl<'a> Subject<'a> {
         let is_path = matches!(url, [b'/', second, ..] if *second != b'/') || url == b"/";
         let class = if is_path || normal_form(url).is_ok() { self.class } else { FetchClass::InvalidTarget };
         let choice = self.file.as_ref().map(|file| file.index.choose(asked));
-        let fixed =
-            if path.is_robots_txt() { Some(Answer::ROBOTS_TXT) } else { Answer::without_rules(plan.policy, class) };
         let by_rules = || {
-            let (file, choice) = self.file.as_ref().zip(choice)?;
+            let (file, choice) = self.file.as_ref().zip(choice).expect("a class whose rules count has a file");
             let rules = RuleSet::of_groups(&file.robots, choice.groups);
-            Some(Answer::of_verdict(Verdict::of_path(&rules, choice.source, &path)))
+            Answer::of_verdict(Verdict::of_path(&rules, choice.source, &path))
         };
-        let answer = fixed.or_else(by_rules).unwrap_or(Answer::NO_FILE);
+        let answer = Answer::before_rules(plan.policy, class, &path).unwrap_or_else(by_rules);
         Explanation {
             group_source: choice.map(|choice| choice.source),
             matched_rule: answer.hit.and_then(|hit| self.rule(hit)),
@@ -94,18 +97,14 @@ impl<'a> Subject<'a> {
     pub fn training(&self, url: &[u8]) -> TrainingExplanation {
         let mut buffer = Vec::new();
         let path = RawPath::of_url(url).prepare(&mut buffer);
-        let (preference, hit) = match (&self.file, self.class) {
-            (Some(file), _) => file.training.preference(&path),
-            (None, FetchClass::Missing) => (Preference::NoneExpressed, None),
-            (None, _) => (Preference::Unknown, None),
-        };
+        let without_file = || (Preference::without_file(self.class), None);
+        let (preference, hit) = self.file.as_ref().map_or_else(without_file, |file| file.training.preference(&path));
         let rule = hit.and_then(|hit| Some((self.rule(hit)?, hit.line.into())));
         TrainingExplanation { preference, rule }
     }
 
     /// A rule as written: directive and value.
     fn rule(&self, hit: Hit) -> Option<String> {
-        let rule = self.file.as_ref()?.robots.rules.get(hit.rule as usize)?;
-        Some(format!("{}: {}", of_octets(rule.key), of_octets(rule.value)))
+        self.file.as_ref()?.robots.rules.get(hit.rule as usize).map(evidence)
     }
 }

@@ -193,12 +193,6 @@ impl Output {
         }
         Ok(())
     }
-
-    /// The folder.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
 }
 
 /// Takes away what an earlier run left in a folder: the files of some tables, `views.sql` and `run.json`. Beside new

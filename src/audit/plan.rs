@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::crawlers::{AskedCrawler, Registry};
 use crate::robots::access::Policy;
 use crate::robots::token::{Asked, Matching, ProductToken};
+use crate::signals::training::is_policy_token;
 use crate::tables::crawler_access::CrawlerName;
 
 /// What is asked of every body and URL.
@@ -84,11 +85,7 @@ fn asked(crawler: &AskedCrawler, matching: Matching, exact_tokens: bool) -> Aske
     Asked::Named {
         token,
         fallback: fallback.and_then(|name| ProductToken::of_name(name, matching)),
-        star_applies: known.is_none_or(|known| known.star_applies) && !is_policy_token(&crawler.name),
+        // The wildcard never speaks for a preference about use, listed or not.
+        star_applies: known.is_none_or(|known| known.star_applies) && !is_policy_token(crawler.name.as_bytes()),
     }
-}
-
-/// Preferences about use are named like crawlers, but the wildcard never speaks for them, listed or not.
-fn is_policy_token(name: &str) -> bool {
-    crate::crawlers::Crawler::of_token(name).is_policy_token()
 }

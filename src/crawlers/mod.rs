@@ -12,6 +12,7 @@ pub use select::{AskedCrawler, SelectionError};
 
 use crate::robots::access::names;
 use crate::robots::token::{Matching, ProductToken};
+use crate::signals::training::is_policy_token;
 
 names! {
     /// What a crawler collects for.
@@ -106,9 +107,6 @@ pub struct Crawler {
     pub doc_url: Option<String>,
 }
 
-/// How policy tokens begin: preferences about use, written where crawlers are named.
-const POLICY_PREFIX: &str = "__usage_";
-
 impl Crawler {
     /// An entry of which only the token is known.
     #[must_use]
@@ -120,7 +118,7 @@ impl Crawler {
             kind: Kind::Crawler,
             obeys_robots: ObeysRobots::Unknown,
             fallback: None,
-            star_applies: !is_policy_token(token),
+            star_applies: !is_policy_token(token.as_bytes()),
             is_common: false,
             doc_url: None,
         }
@@ -129,12 +127,8 @@ impl Crawler {
     /// Whether the token states a preference about use and is no crawler's.
     #[must_use]
     pub fn is_policy_token(&self) -> bool {
-        is_policy_token(&self.token)
+        is_policy_token(self.token.as_bytes())
     }
-}
-
-fn is_policy_token(token: &str) -> bool {
-    token.get(..POLICY_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(POLICY_PREFIX))
 }
 
 /// Whether the text begins with a product token, so that a group can name it.

@@ -2,6 +2,7 @@
 
 use super::access::{FetchClass, Outcome, Policy, names};
 use super::matcher::Hit;
+use super::path::Path;
 use super::verdict::{Basis, Verdict};
 
 names! {
@@ -89,8 +90,11 @@ impl Answer {
         Some(Self { decision, source: DecisionSource::of_class(class), hit: None })
     }
 
-    /// The answer where rules would count, but there is no file: nothing applies.
-    pub const NO_FILE: Self = Self { decision: Decision::Allow, source: DecisionSource::NoGroup, hit: None };
+    /// The answer about a path, as far as it does not rest on rules; `None` where the rules decide.
+    #[must_use]
+    pub fn before_rules(policy: Policy, class: FetchClass, path: &Path<'_>) -> Option<Self> {
+        if path.is_robots_txt() { Some(Self::ROBOTS_TXT) } else { Self::without_rules(policy, class) }
+    }
 
     /// The answer about `/robots.txt` itself, under every class and policy (§2.2.2).
     pub const ROBOTS_TXT: Self = Self { decision: Decision::Allow, source: DecisionSource::RobotsTxt, hit: None };

@@ -3,7 +3,7 @@
 //! Source: draft-kelley-aipref-training-preference-signal-00. The token is named by ordinary groups and its rules are
 //! ordinary rules, but the wildcard never speaks for it, in either direction: absence is "none expressed".
 
-use crate::robots::access::names;
+use crate::robots::access::{FetchClass, names};
 use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::group::GroupIndex;
 use crate::robots::matcher::{Hit, RuleSet};
@@ -38,6 +38,17 @@ names! {
         Mixed => "mixed",
         /// The file could not be read.
         Unknown => "unknown",
+    }
+}
+
+impl Preference {
+    /// The preference where no file was read: a missing one expresses none, anything else may.
+    #[must_use]
+    pub const fn without_file(class: FetchClass) -> Self {
+        match class {
+            FetchClass::Missing => Self::NoneExpressed,
+            _ => Self::Unknown,
+        }
     }
 }
 
@@ -114,11 +125,13 @@ pub fn near_misses(robots: &Robots<'_>) -> Vec<String> {
 /// Other tokens of the reserved form `__usage_…`, as spelt, at most [`TOKENS_LISTED`].
 #[must_use]
 pub fn other_policy_tokens(robots: &Robots<'_>) -> Vec<String> {
-    listed(robots, |token| {
-        let head = token.get(..POLICY_PREFIX.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(POLICY_PREFIX))
-            && !token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes())
-    })
+    listed(robots, |token| is_policy_token(token) && !token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes()))
+}
+
+/// Whether a token states a preference about use and is no crawler's: the reserved form `__usage_…`.
+#[must_use]
+pub fn is_policy_token(token: &[u8]) -> bool {
+    token.get(..POLICY_PREFIX.len()).is_some_and(|head| head.eq_ignore_ascii_case(POLICY_PREFIX))
 }
 
 /// Octets kept of a token that is listed.

@@ -3,7 +3,6 @@
 //! A snapshot is opened read-only and may be open many times.
 
 use std::fs::{self, File};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use parquet::errors::ParquetError;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use super::contained;
 use crate::tables::fetches::BodyHash;
 use crate::tables::{Table, fetches};
 
@@ -198,7 +198,8 @@ impl Reader {
     fn open(path: &Path, schema: &SchemaRef, rows: usize) -> Result<Self, SnapshotError> {
         let file = File::open(path).map_err(|source| SnapshotError::Open { path: path.to_owned(), source })?;
         let parquet_error = |source| SnapshotError::Parquet { path: path.to_owned(), source };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet_error)?;
+        let open = || ParquetRecordBatchReaderBuilder::try_new(file);
+        let builder = contained(open).and_then(|opened| opened).map_err(parquet_error)?;
         let names = schema.fields().iter().map(|field| field.name().as_str());
         for column in names.clone() {
             if builder.schema().column_with_name(column).is_none() {
@@ -206,7 +207,8 @@ impl Reader {
             }
         }
         let mask = ProjectionMask::columns(builder.parquet_schema(), names);
-        let batches = builder.with_projection(mask).with_batch_size(rows).build().map_err(parquet_error)?;
+        let build = || builder.with_projection(mask).with_batch_size(rows).build();
+        let batches = contained(build).and_then(|built| built).map_err(parquet_error)?;
         Ok(Self { path: path.to_owned(), schema: Arc::clone(schema), batches, rows: 0 })
     }
 
@@ -230,9 +232,7 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         let row = self.rows;
-        // The Parquet reader panics on some damaged files; what it leaves behind is not used again.
-        let batch = catch_unwind(AssertUnwindSafe(|| self.batches.next()))
-            .unwrap_or_else(|_| Some(Err(ArrowError::ParquetError("the file is damaged".to_owned()))))?;
+        let batch = contained(|| self.batches.next()).unwrap_or_else(|damage| Some(Err(damage.into())))?;
         let batch = batch.and_then(|batch| self.fit(&batch));
         Some(match batch {
             Ok(batch) => {

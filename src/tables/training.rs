@@ -8,6 +8,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
 use super::column::{self, Words, text, texts, value, words};
+use crate::robots::access::FetchClass;
 use crate::signals::training::{Preference, Scope};
 
 /// The columns.
@@ -69,7 +70,12 @@ pub struct TokenRules {
 impl TrainingRow {
     /// The row of an origin whose file was not read.
     #[must_use]
-    pub const fn without_file(root_preference: Preference, scope: Scope, token_present: Option<bool>) -> Self {
+    pub const fn without_file(class: FetchClass) -> Self {
+        let root_preference = Preference::without_file(class);
+        let (token_present, scope) = match root_preference {
+            Preference::NoneExpressed => (Some(false), Scope::NoneExpressed),
+            _ => (None, Scope::Unknown),
+        };
         Self {
             token_present,
             root_preference,

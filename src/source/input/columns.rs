@@ -1,7 +1,6 @@
 //! One text column of a Parquet file, read alone.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch};
@@ -12,10 +11,10 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
-use parquet::errors::ParquetError;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::{CELL_OCTETS, InputError};
+use crate::source::contained;
 
 /// Rows decoded at once.
 const BATCH_ROWS: usize = 8192;
@@ -129,11 +128,6 @@ impl Batch {
         out.extend_from_slice(&value[..value.len().min(CELL_OCTETS)]);
         Some(if value.len() > CELL_OCTETS { Cell::Cut } else { Cell::Whole })
     }
-}
-
-/// Runs a step of the Parquet reader, which panics on some damaged files; what it leaves behind is not used again.
-fn contained<T>(step: impl FnOnce() -> T) -> Result<T, ParquetError> {
-    catch_unwind(AssertUnwindSafe(step)).map_err(|_| ParquetError::General("the file is damaged".to_owned()))
 }
 
 /// The names on the way to a column: the whole name first, then name by name into structs.
