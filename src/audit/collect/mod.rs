@@ -19,7 +19,7 @@ use crate::origin::{Origin, Target};
 use crate::robots::access::{FetchClass, Reason};
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
-use crate::source::http::{Fetched, Fetcher, fetch_all};
+use crate::source::http::{Fetched, Fetcher, Stop, fetch_all};
 use crate::source::input::{Distinct, InputError, OriginInputs, OriginLine, SeenOrigins, UrlInputs};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
@@ -65,7 +65,7 @@ pub fn collect(
     let (aside, beside) = sync_channel(ASIDE_QUEUE);
     let feed = Feed::new(lists, urls, limit, aside);
     let tagged = feed.map(|(line, target)| ((line, target.origin.clone()), target));
-    let results = fetch_all(fetcher, tagged, concurrency);
+    let results = fetch_all(fetcher, tagged, concurrency, Stop::default());
     let mut writer = Writer::new(matching, output, observer);
     let mut totals = None;
     let mut digest = String::new();
