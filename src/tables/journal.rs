@@ -125,11 +125,9 @@ impl Journal {
         let write_error = |source| JournalError::Write { path: path.clone(), source };
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(write_error)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(JournalError::InUse { folder: folder.to_owned() }),
-            // Some file systems know no locks; one run at a time is then the caller's business.
-            Err(fs::TryLockError::Error(_)) => {}
+        // Some file systems know no locks; one run at a time is then the caller's business.
+        if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+            return Err(JournalError::InUse { folder: folder.to_owned() });
         }
         let mut journal = Self { file, path };
         let (journaled, whole_octets) = read(&journal.path)?;

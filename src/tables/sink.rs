@@ -246,7 +246,8 @@ pub fn remove_other_parts(folder: &Path, table: Table, kept: &[PathBuf]) -> Resu
 /// Where one cannot be removed.
 pub fn remove_temporary(folder: &Path, table: Table) -> Result<(), SinkError> {
     let entries = fs::read_dir(folder.join(table.as_str())).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    for path in files.map(|entry| entry.path()) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with(".part-") && path.extension().is_some_and(|ending| ending == "tmp") {
             fs::remove_file(&path).map_err(|source| SinkError::Publish { path, source })?;

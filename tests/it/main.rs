@@ -21,5 +21,6 @@ mod naive;
 mod pages;
 #[cfg(feature = "cli")]
 mod program;
+mod resume;
 mod shared;
 mod verdicts;
