@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod crawlers;
 mod demo;
+mod descriptors;
 mod exit;
 mod fail_on;
 mod interrupt;
