@@ -61,9 +61,9 @@ async fn the_last_attempt_is_what_is_seen() {
     })
     .await;
     let fetcher = made(patient(&server, 2));
-    let fetched = fetcher.fetch(&target("http://a.test")).await;
-    assert_eq!((outcome(&fetched).as_str(), server.requests()), ("ok", 4));
-    let seen = fetched.observation;
+    let seen = fetcher.fetch(&target("http://a.test")).await;
+    assert_eq!((outcome(&seen).as_str(), server.requests()), ("ok", 4));
+    let seen = seen.observation;
     assert_eq!((seen.attempts, seen.status, seen.retry_after_s), (Some(3), Some(200), None));
     assert_eq!((seen.hops, seen.redirects.len()), (Some(0), 0), "the hop was another attempt's");
     let manners = fetcher.manners();
@@ -228,7 +228,6 @@ async fn silent_names_keep_nobody_waiting() {
 async fn a_stop_drops_who_waits_and_lets_others_end() {
     let server = Server::start_with_host(|host| match &host[..1] {
         "w" => refused("503 Unavailable", "100"),
-        // Twelve octets, so that it takes a while.
         "r" => Act::Slow(sized("200 OK", "", RULES.as_bytes()), Duration::from_millis(900)),
         _ => ok(RULES),
     })
