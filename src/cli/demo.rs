@@ -7,7 +7,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
-use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, ScanArgs, UrlArgs};
+use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs};
 use super::exit::{Exit, Failed};
 use super::scan::run_scan;
 use super::show;
@@ -59,6 +59,7 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origins: vec![origins.to_string_lossy().into_owned()],
             origin_column: None,
             limit: None,
+            run: RunArgs { restart: true, ..RunArgs::default() },
             manners: MannersArgs::default(),
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },

@@ -23,5 +23,6 @@ mod naive;
 mod pages;
 #[cfg(feature = "cli")]
 mod program;
+mod resume;
 mod shared;
 mod verdicts;
