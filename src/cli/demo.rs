@@ -14,6 +14,7 @@ use super::show;
 use crate::config::Options;
 use crate::demo::demo_web::DemoWeb;
 use crate::report::text::number;
+use crate::source::clock::Clock;
 use crate::source::http::{FetchSettings, Network};
 use crate::source::snapshot::Snapshot;
 use crate::tables::sink;
@@ -30,6 +31,8 @@ pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
         limits: web.limits(),
         allowed_addresses: web.allowed_addresses(),
         network: Network::Embedded(web.network()),
+        history: None,
+        clock: Clock::System,
     };
     run_scan(global, &scan, &options, settings, "demo")?;
     let compared = compare(&args.output, &web).map_err(Failed::running)?;
@@ -56,6 +59,7 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origins: vec![origins.to_string_lossy().into_owned()],
             origin_column: None,
             limit: None,
+            reuse: None,
             manners: MannersArgs { contact: None, product_token: None, concurrency: None, allow_address: Vec::new() },
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },

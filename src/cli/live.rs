@@ -11,8 +11,11 @@ use super::exit::Failed;
 use super::show;
 use crate::audit::collect::Collection;
 use crate::config::Options;
+use crate::source::clock::Clock;
+use crate::source::history::History;
 use crate::source::http::{FetchSettings, Fetcher, Network};
 use crate::source::input::{InputError, OriginInputs, OriginItem, UrlInputs};
+use crate::source::snapshot::Snapshot;
 use crate::tables::sink;
 
 /// Everything that a live run needs, opened before any work.
@@ -60,7 +63,16 @@ pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
         limits: options.limits(),
         allowed_addresses: options.allow_address.clone().unwrap_or_default(),
         network: Network::System,
+        history: None,
+        clock: Clock::System,
     })
+}
+
+/// The same, with what the run knows that is to be used again.
+pub(super) fn settings_with_history(options: &Options) -> Result<FetchSettings, Failed> {
+    let open = |folder: &PathBuf| Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot));
+    let history = options.reuse.as_ref().map(open).transpose().map_err(Failed::before)?;
+    Ok(FetchSettings { history: history.map(Arc::new), ..settings(options)? })
 }
 
 fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
@@ -69,6 +81,7 @@ fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
         "user_agent": settings.user_agent,
         "allowed_addresses": settings.allowed_addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "limit": limit,
+        "origins_known_before": settings.history.as_ref().map(|history| history.len()),
         "connect_s": limits.connect.as_secs_f64(),
         "headers_s": limits.headers.as_secs_f64(),
         "idle_s": limits.idle.as_secs_f64(),

@@ -62,8 +62,8 @@ impl Start {
 
 /// Fetches, then audits.
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
-    let options = global.options(args.live.manners.options().or(args.ask.options()))?;
-    let totals = run_scan(global, args, &options, live::settings(&options)?, "scan")?;
+    let options = global.options(args.live.options().or(args.ask.options()))?;
+    let totals = run_scan(global, args, &options, live::settings_with_history(&options)?, "scan")?;
     Ok(exit_of(&totals))
 }
 
@@ -98,9 +98,10 @@ pub(super) fn run_scan(
 /// Fetches only.
 pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let start = Start::now();
-    let options = global.options(args.live.manners.options())?;
+    let options = global.options(args.live.options())?;
     let folder = &args.output.output;
-    let live = Live::prepare(global, &options, (&args.live, &args.urls), live::settings(&options)?, folder)?;
+    let settings = live::settings_with_history(&options)?;
+    let live = Live::prepare(global, &options, (&args.live, &args.urls), settings, folder)?;
     let mut progress = Progress::new(global, live.expected);
     let mut totals = Totals::default();
     let (lines, _, facts) = make_snapshot(live, folder, &mut |event| {

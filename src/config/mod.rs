@@ -46,6 +46,8 @@ pub struct Options {
     pub concurrency: Option<NonZeroUsize>,
     /// Address ranges that the guard lets pass.
     pub allow_address: Option<Vec<IpNet>>,
+    /// Output folder of an earlier run whose answers are used again.
+    pub reuse: Option<PathBuf>,
     /// Threads that evaluate.
     pub threads: Option<NonZeroUsize>,
     /// Limits of one fetch.
@@ -139,6 +141,7 @@ impl Options {
             product_token: self.product_token.or(other.product_token),
             concurrency: self.concurrency.or(other.concurrency),
             allow_address: self.allow_address.or(other.allow_address),
+            reuse: self.reuse.or(other.reuse),
             threads: self.threads.or(other.threads),
             limits: self.limits.or(other.limits),
         }

@@ -2,23 +2,29 @@
 //!
 //! A snapshot is opened read-only and may be open many times.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowPredicate, ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    RowFilter,
+};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::contained;
 use crate::tables::fetches::BodyHash;
-use crate::tables::{Table, fetches};
+use crate::tables::sink::FORMAT_KEY;
+use crate::tables::{FORMAT_VERSION, Table, fetches};
 
 /// Rows read at once; bodies are large, so few.
 const FETCHES_BATCH_ROWS: usize = 8_192;
@@ -61,6 +67,14 @@ pub enum SnapshotError {
         /// The cause.
         source: ArrowError,
     },
+    /// The tables are in another format.
+    #[error("{} is in format {found}, this version reads {FORMAT_VERSION}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: String,
+    },
     /// A column is missing.
     #[error("{} has no column {column}", path.display())]
     NoColumn {
@@ -89,6 +103,9 @@ pub enum SnapshotError {
     },
 }
 
+/// Bodies that are looked for.
+type Wanted = Arc<HashSet<BodyHash>>;
+
 /// The files of a snapshot.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -104,22 +121,39 @@ impl Snapshot {
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
         let snapshot = Self { fetches: parts(folder, Table::Fetches)?, bodies: parts(folder, Table::Bodies)? };
         for path in &snapshot.fetches {
-            Reader::open(path, &fetches::schema(), FETCHES_BATCH_ROWS)?;
+            Reader::open(path, &fetches::schema(), FETCHES_BATCH_ROWS, None)?;
         }
         for path in &snapshot.bodies {
-            Reader::open(path, &body_columns(), BODIES_BATCH_ROWS)?;
+            Reader::open(path, &body_columns(), BODIES_BATCH_ROWS, None)?;
         }
         Ok(snapshot)
     }
 
     /// The rows of `fetches`, in batches with the columns of [`fetches::schema`].
     pub fn fetches(&self) -> impl Iterator<Item = Result<RecordBatch, SnapshotError>> + use<> {
-        batches(self.fetches.clone(), fetches::schema(), FETCHES_BATCH_ROWS).map(|batch| batch.map(|(batch, ..)| batch))
+        let batches = batches(self.fetches.clone(), fetches::schema(), FETCHES_BATCH_ROWS, None);
+        batches.map(|batch| batch.map(|(batch, ..)| batch))
     }
 
     /// The bodies with their hashes, in file order.
     pub fn bodies(&self) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
-        batches(self.bodies.clone(), body_columns(), BODIES_BATCH_ROWS).flat_map(|batch| match batch {
+        self.bodies_where(None)
+    }
+
+    /// Those of these bodies that the snapshot holds, with their hashes, in file order. The others are not read,
+    /// as far as they stand in pages without a wanted one. Rows of errors are counted among the wanted.
+    pub fn bodies_named(
+        &self,
+        wanted: Arc<HashSet<BodyHash>>,
+    ) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
+        self.bodies_where(Some(wanted))
+    }
+
+    fn bodies_where(
+        &self,
+        wanted: Option<Wanted>,
+    ) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
+        batches(self.bodies.clone(), body_columns(), BODIES_BATCH_ROWS, wanted).flat_map(|batch| match batch {
             Ok((batch, path, first_row)) => bodies_of(&batch, &path, first_row),
             Err(error) => vec![Err(error)],
         })
@@ -179,8 +213,9 @@ fn batches(
     paths: Vec<PathBuf>,
     schema: SchemaRef,
     rows: usize,
+    wanted: Option<Wanted>,
 ) -> impl Iterator<Item = Result<(RecordBatch, PathBuf, usize), SnapshotError>> {
-    paths.into_iter().flat_map(move |path| match Reader::open(&path, &schema, rows) {
+    paths.into_iter().flat_map(move |path| match Reader::open(&path, &schema, rows, wanted.as_ref()) {
         Ok(reader) => Box::new(reader) as Box<dyn Iterator<Item = _>>,
         Err(error) => Box::new(std::iter::once(Err(error))),
     })
@@ -195,11 +230,17 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(path: &Path, schema: &SchemaRef, rows: usize) -> Result<Self, SnapshotError> {
+    fn open(path: &Path, schema: &SchemaRef, rows: usize, wanted: Option<&Wanted>) -> Result<Self, SnapshotError> {
         let file = File::open(path).map_err(|source| SnapshotError::Open { path: path.to_owned(), source })?;
         let parquet_error = |source| SnapshotError::Parquet { path: path.to_owned(), source };
-        let open = || ParquetRecordBatchReaderBuilder::try_new(file);
-        let builder = contained(open).and_then(|opened| opened).map_err(parquet_error)?;
+        // Where few rows are wanted, the index tells which pages they stand in.
+        let index = if wanted.is_some() { PageIndexPolicy::Optional } else { PageIndexPolicy::Skip };
+        let options = ArrowReaderOptions::new().with_page_index_policy(index);
+        let open = || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+        let mut builder = contained(open).and_then(|opened| opened).map_err(parquet_error)?;
+        if let Some(found) = other_format(builder.metadata()) {
+            return Err(SnapshotError::Format { path: path.to_owned(), found });
+        }
         let names = schema.fields().iter().map(|field| field.name().as_str());
         for column in names.clone() {
             if builder.schema().column_with_name(column).is_none() {
@@ -207,6 +248,10 @@ impl Reader {
             }
         }
         let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+        if let Some(wanted) = wanted {
+            let hashes = ProjectionMask::columns(builder.parquet_schema(), ["body_sha256"]);
+            builder = builder.with_row_filter(RowFilter::new(vec![Box::new(row_filter(hashes, Arc::clone(wanted)))]));
+        }
         let build = || builder.with_projection(mask).with_batch_size(rows).build();
         let batches = contained(build).and_then(|built| built).map_err(parquet_error)?;
         Ok(Self { path: path.to_owned(), schema: Arc::clone(schema), batches, rows: 0 })
@@ -221,6 +266,22 @@ impl Reader {
         let columns = self.schema.fields().iter().map(column).collect::<Result<_, _>>()?;
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
     }
+}
+
+/// The format that a file says it is in, where that is another one.
+fn other_format(metadata: &ParquetMetaData) -> Option<String> {
+    let facts = metadata.file_metadata().key_value_metadata()?;
+    let format = facts.iter().find(|fact| fact.key == FORMAT_KEY)?.value.clone()?;
+    (format != FORMAT_VERSION).then_some(format)
+}
+
+/// Lets the rows of wanted bodies pass.
+fn row_filter(hashes: ProjectionMask, wanted: Wanted) -> impl ArrowPredicate {
+    ArrowPredicateFn::new(hashes, move |batch| {
+        let hashes = cast_to(batch.column(0), &DataType::Utf8)?;
+        let is_wanted = |hash: Option<&str>| hash.and_then(of_hex).is_some_and(|hash| wanted.contains(&hash));
+        Ok(hashes.as_string::<i32>().iter().map(|hash| Some(is_wanted(hash))).collect::<BooleanArray>())
+    })
 }
 
 fn cast_to(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use robots_audit::demo::demo_web::DemoWeb;
 use robots_audit::origin::Target;
 use robots_audit::robots::access::Flag;
+use robots_audit::source::clock::Clock;
 use robots_audit::source::http::{FetchSettings, Fetcher, Network, fetch_all, user_agent};
 
 const ORIGINS: usize = 300;
@@ -17,6 +18,8 @@ fn fetcher(web: &DemoWeb) -> Fetcher {
         limits: web.limits(),
         allowed_addresses: web.allowed_addresses(),
         network: Network::Embedded(web.network()),
+        history: None,
+        clock: Clock::System,
     })
     .expect("a fetcher")
 }

@@ -21,5 +21,7 @@ mod naive;
 mod pages;
 #[cfg(feature = "cli")]
 mod program;
+#[cfg(feature = "cli")]
+mod reuse;
 mod shared;
 mod verdicts;

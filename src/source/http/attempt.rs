@@ -12,18 +12,29 @@ use super::observe;
 use super::redirect::Place;
 use crate::origin::{Origin, Scheme, URL_OCTETS};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::source::history::earlier::Validators;
 use crate::tables::fetches::{Observation, Redirect};
 
 impl Fetcher {
     /// Asks for the origin's robots.txt and follows redirects. Facts are noted as they are met, so that they stay
     /// where the attempt is cut short.
-    pub(super) async fn follow(&self, first: &Origin, seen: &mut Observation) -> Result<Ending, Failure> {
+    pub(super) async fn follow(
+        &self,
+        first: &Origin,
+        validators: Option<&Validators>,
+        seen: &mut Observation,
+    ) -> Result<Ending, Failure> {
         let mut place = Place::robots_txt_of(first);
         loop {
             Self::check_port(&place, first, seen)?;
-            let answer = self.ask(&place, seen).await?;
+            let validators = validators.filter(|validators| validators.url == place.url());
+            let answer = self.ask(&place, validators, seen).await?;
             match answer.response.status().as_u16() {
                 301 | 302 | 303 | 307 | 308 => place = self.next_place(&place, &answer, seen)?,
+                304 if validators.is_some() => {
+                    seen.flags.insert(Flag::Revalidated);
+                    return Ok(Ending { class: FetchClass::Ok, reason: None, body: None });
+                }
                 304 => return Err(FetchClass::ProtocolError.into()),
                 300..=399 => {
                     note_redirect(seen, location_as_given(&answer));
@@ -46,7 +57,12 @@ impl Fetcher {
     }
 
     /// One request and the head of its answer.
-    async fn ask(&self, place: &Place, seen: &mut Observation) -> Result<Answer, Failure> {
+    async fn ask(
+        &self,
+        place: &Place,
+        validators: Option<&Validators>,
+        seen: &mut Observation,
+    ) -> Result<Answer, Failure> {
         let addresses = self.connector.addresses(place.origin(), &self.limits).await;
         if !matches!(addresses, Err(failure) if failure.class == FetchClass::BlockedAddress) {
             seen.final_url = Some(place.url());
@@ -55,7 +71,7 @@ impl Fetcher {
         let mut connected_to = None;
         let wire = self.connector.open(place.origin(), &addresses?, &self.limits, &mut connected_to).await;
         seen.remote_ip = connected_to.map(|address| address.to_string()).or(seen.remote_ip.take());
-        let answer = exchange::ask(wire?, place, &self.user_agent, &self.limits).await?;
+        let answer = exchange::ask(wire?, place, &self.user_agent, validators, &self.limits).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
@@ -100,7 +116,7 @@ impl Fetcher {
         // Only interim statuses have no class here; switching protocols was not asked for.
         let (class, reason) = FetchClass::of_status(status).ok_or(FetchClass::ProtocolError)?;
         if !class.has_body() {
-            seen.retry_after_s = observe::retry_after_s(answer.response.headers(), std::time::SystemTime::now());
+            seen.retry_after_s = observe::retry_after_s(answer.response.headers(), self.clock.now());
             return Ok(Ending { class, reason, body: None });
         }
         let has_content = !matches!(status, 204 | 205);

@@ -13,7 +13,10 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{Builder, Connection};
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONNECTION, HOST, HeaderValue, TRANSFER_ENCODING, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, HOST, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, TRANSFER_ENCODING,
+    USER_AGENT,
+};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
@@ -23,6 +26,7 @@ use super::failure::Failure;
 use super::limits::FetchLimits;
 use super::redirect::Place;
 use crate::robots::access::{FetchClass, Reason};
+use crate::source::history::earlier::Validators;
 
 /// A connection that sends one request.
 struct Line {
@@ -52,9 +56,10 @@ pub(super) async fn ask(
     wire: Wire,
     place: &Place,
     user_agent: &HeaderValue,
+    validators: Option<&Validators>,
     limits: &FetchLimits,
 ) -> Result<Answer, Failure> {
-    let request = request(place, user_agent)?;
+    let request = request(place, user_agent, validators)?;
     let is_tls = wire.is_tls();
     let (mut sender, connection) =
         builder(limits).handshake(TokioIo::new(wire)).await.map_err(|_| FetchClass::ProtocolError)?;
@@ -67,14 +72,25 @@ pub(super) async fn ask(
     }
 }
 
-/// A plain GET with nothing that tells more than it must (fetch policy §4).
-fn request(place: &Place, user_agent: &HeaderValue) -> Result<Request<Empty<Bytes>>, Failure> {
-    Request::get(place.path())
+/// A plain GET with nothing that tells more than it must (fetch policy §4), conditional where there are validators.
+fn request(
+    place: &Place,
+    user_agent: &HeaderValue,
+    validators: Option<&Validators>,
+) -> Result<Request<Empty<Bytes>>, Failure> {
+    let mut request = Request::get(place.path())
         .header(HOST, place.host_field())
         .header(USER_AGENT, user_agent)
         .header(ACCEPT, "text/plain, */*;q=0.1")
         .header(ACCEPT_ENCODING, "gzip, deflate, br")
-        .header(CONNECTION, "close")
+        .header(CONNECTION, "close");
+    if let Some(etag) = validators.and_then(|validators| validators.etag.as_deref()) {
+        request = request.header(IF_NONE_MATCH, etag);
+    }
+    if let Some(date) = validators.and_then(|validators| validators.last_modified.as_deref()) {
+        request = request.header(IF_MODIFIED_SINCE, date);
+    }
+    request
         .body(Empty::new())
         // Only a redirect brings a path that the URL parser takes and the HTTP library does not.
         .map_err(|_| FetchClass::RedirectInvalid.into())

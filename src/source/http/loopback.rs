@@ -179,6 +179,8 @@ fn fetcher_on(network: EmbeddedNetwork, limits: FetchLimits) -> Fetcher {
         limits,
         allowed_addresses: vec!["127.0.0.1/32".parse().expect("a range")],
         network: Network::Embedded(network),
+        history: None,
+        clock: Clock::System,
     })
     .expect("valid settings")
 }

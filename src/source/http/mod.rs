@@ -2,7 +2,7 @@
 //!
 //! One plain GET over HTTP/1.1, no more than one connection at a time, its address checked before it is opened;
 //! redirects, content codings and limits are the engine's own work, so that each failure has an exact class.
-//! Retries, stored copies and pacing per address are left to the caller. This is the only place that opens sockets.
+//! What an earlier run knows is used before and behind the request. Retries and pacing per address are left to the caller. This is the only place that opens sockets.
 
 mod attempt;
 mod coding;
@@ -12,6 +12,7 @@ mod exchange;
 mod failure;
 mod guard;
 pub mod limits;
+mod memory;
 mod names;
 mod network;
 mod observe;
@@ -22,8 +23,8 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
@@ -37,6 +38,9 @@ use self::failure::{Ending, Failure};
 use self::guard::Guard;
 use crate::origin::{Origin, Scheme, Target};
 use crate::robots::access::{FetchClass, Flag, Reason};
+use crate::source::clock::Clock;
+use crate::source::history::History;
+use crate::source::history::earlier::Validators;
 use crate::tables::fetches::Observation;
 
 pub use crowd::fetch_all;
@@ -104,6 +108,10 @@ pub struct FetchSettings {
     pub allowed_addresses: Vec<IpNet>,
     /// Where names are looked up and connections go.
     pub network: Network,
+    /// What an earlier run knows, where there was one.
+    pub history: Option<Arc<History>>,
+    /// The time of day that answers are dated with.
+    pub clock: Clock,
 }
 
 /// Bodies in br that are undone at the same time; the window of each may take 16 MiB.
@@ -115,6 +123,8 @@ pub struct Fetcher {
     limits: FetchLimits,
     connector: Connector,
     wide_windows: Semaphore,
+    history: Option<Arc<History>>,
+    clock: Clock,
 }
 
 /// What came of one fetch.
@@ -122,7 +132,7 @@ pub struct Fetcher {
 pub struct Fetched {
     /// What was seen.
     pub observation: Observation,
-    /// The decoded body, where the class has one.
+    /// The decoded body, where one was read. A body that an earlier run read is in its snapshot.
     pub body: Option<Bytes>,
 }
 
@@ -149,30 +159,27 @@ impl Fetcher {
     /// # Errors
     /// The settings cannot be used.
     pub fn new(settings: FetchSettings) -> Result<Self, HttpError> {
-        let FetchSettings { user_agent, limits, allowed_addresses, network } = settings;
+        let FetchSettings { user_agent, limits, allowed_addresses, network, history, clock } = settings;
         let limits = limits.checked()?;
         let user_agent = HeaderValue::from_str(&user_agent).map_err(|_| HttpError::UserAgent { user_agent })?;
         let connector = Connector::new(Guard::new(allowed_addresses), network)?;
-        Ok(Self { user_agent, limits, connector, wide_windows: Semaphore::new(WIDE_WINDOWS) })
+        let wide_windows = Semaphore::new(WIDE_WINDOWS);
+        Ok(Self { user_agent, limits, connector, wide_windows, history, clock })
     }
 
-    /// Fetches the target's robots.txt, without retries. Trouble of any kind, a fault of this program too, is a
-    /// class of the observation.
-    ///
-    /// Needs a tokio runtime with time and I/O. Memory beside the body stays within the limits' body octets plus
-    /// 512 KiB; undoing br adds its window, for two fetches at a time.
-    pub async fn fetch(&self, target: &Target) -> Fetched {
+    /// Asks for the target's robots.txt; with validators, whether it has changed.
+    async fn fetch_now(&self, target: &Target, validators: Option<&Validators>) -> Fetched {
         let start = Instant::now();
         let mut seen = Observation::of_class(FetchClass::Internal, None);
         let ending = {
-            let schemes = timeout(self.limits.origin, self.try_schemes(target, &mut seen));
+            let schemes = timeout(self.limits.origin, self.try_schemes(target, validators, &mut seen));
             match caught(Box::pin(schemes)).await {
                 Some(Ok(ending)) => ending,
                 Some(Err(_)) => Failure::timeout(Reason::Total).into(),
                 None => Failure::from(FetchClass::Internal).into(),
             }
         };
-        seen.fetch_time = Some(observe::micros(SystemTime::now()));
+        seen.fetch_time = Some(self.clock.now_micros());
         seen.elapsed_ms = i64::try_from(start.elapsed().as_millis()).ok();
         seen.class = ending.class;
         seen.reason = ending.reason;
@@ -184,8 +191,13 @@ impl Fetcher {
     }
 
     /// A bare name means https, and http where https gives no connection (fetch policy §7).
-    async fn try_schemes(&self, target: &Target, seen: &mut Observation) -> Ending {
-        let ending = self.attempt(&target.origin, seen).await;
+    async fn try_schemes(
+        &self,
+        target: &Target,
+        validators: Option<&Validators>,
+        seen: &mut Observation,
+    ) -> Ending {
+        let ending = self.attempt(&target.origin, validators, seen).await;
         let may_fall_back = target.is_bare && target.origin.scheme() == Scheme::Https && seen.status.is_none();
         if !may_fall_back || !gave_no_connection(&ending) {
             return ending;
@@ -193,13 +205,13 @@ impl Fetcher {
         seen.first_attempt_class = Some(ending.class);
         seen.flags.insert(Flag::SchemeFallback);
         seen.remote_ip = None;
-        self.attempt(&target.origin.with_scheme(Scheme::Http), seen).await
+        self.attempt(&target.origin.with_scheme(Scheme::Http), validators, seen).await
     }
 
-    async fn attempt(&self, origin: &Origin, seen: &mut Observation) -> Ending {
+    async fn attempt(&self, origin: &Origin, validators: Option<&Validators>, seen: &mut Observation) -> Ending {
         seen.attempts = Some(seen.attempts.unwrap_or(0) + 1);
         seen.hops = Some(0);
-        match timeout(self.limits.attempt, self.follow(origin, seen)).await {
+        match timeout(self.limits.attempt, self.follow(origin, validators, seen)).await {
             Ok(result) => result.unwrap_or_else(Ending::from),
             Err(_) => Failure::timeout(Reason::Total).into(),
         }
