@@ -4,7 +4,8 @@
 //! *outcome* (what a policy makes of the class). A failure is never turned into "no rules found".
 //! How an observation is made belongs to `source`; this module only names and judges it.
 
-use std::time::Duration;
+// A length of time: `core` has no clock.
+use core::time::Duration;
 
 /// A closed set of names: one spelling for tables, text and the command line.
 macro_rules! names {

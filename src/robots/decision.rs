@@ -129,7 +129,7 @@ impl DecisionSource {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use core::time::Duration;
 
     use super::*;
     use crate::robots::access::{LONG_OUTAGE, OutageStage, SHORT_OUTAGE};
@@ -166,7 +166,8 @@ mod tests {
             let class = FetchClass::from_name(row[0]).expect("a class");
             for (policy, expected) in [Policy::Rfc9309, Policy::Conservative, Policy::Google].into_iter().zip(&row[1..])
             {
-                let found = Answer::without_rules(policy, class, Outage::UNKNOWN).map_or("rules", |answer| answer.decision.as_str());
+                let found = Answer::without_rules(policy, class, Outage::UNKNOWN)
+                    .map_or("rules", |answer| answer.decision.as_str());
                 assert_eq!(found, *expected, "{class} under {policy}");
             }
         }
@@ -212,12 +213,12 @@ mod tests {
 
     #[test]
     fn stages_begin_at_their_lengths() {
-        let second = Duration::from_secs(1);
+        let almost = |length: Duration| length.saturating_sub(Duration::from_secs(1));
         for (lasted, stage) in [
             (Duration::ZERO, OutageStage::Early),
-            (SHORT_OUTAGE - second, OutageStage::Early),
+            (almost(SHORT_OUTAGE), OutageStage::Early),
             (SHORT_OUTAGE, OutageStage::Later),
-            (LONG_OUTAGE - second, OutageStage::Later),
+            (almost(LONG_OUTAGE), OutageStage::Later),
             (LONG_OUTAGE, OutageStage::Long),
             (Duration::MAX, OutageStage::Long),
         ] {

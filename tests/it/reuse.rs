@@ -16,7 +16,7 @@ use robots_audit::robots::parse::Robots;
 use robots_audit::robots::token::Matching;
 use robots_audit::source::clock::Clock;
 use robots_audit::source::history::History;
-use robots_audit::source::http::{FetchLimits, FetchSettings, Fetcher, NameAnswer, Network, user_agent};
+use robots_audit::source::http::{FetchLimits, FetchSettings, Fetched, Fetcher, NameAnswer, Network, user_agent};
 use robots_audit::source::snapshot::{Snapshot, SnapshotError};
 use robots_audit::tables::Table;
 use robots_audit::tables::bodies::{self, BodiesBuilder, BodyCounts};
@@ -33,7 +33,9 @@ const ETAG: &str = "\"v1\"";
 /// Writes a snapshot of these rows and bodies.
 pub(crate) fn write_snapshot(folder: &Path, rows: &[FetchRow], of_rows: &BTreeMap<BodyHash, Bytes>) {
     let mut fetches_rows = FetchesBuilder::default();
-    rows.iter().for_each(|row| fetches_rows.push(row));
+    for row in rows {
+        fetches_rows.push(row);
+    }
     let mut bodies_rows = BodiesBuilder::default();
     for (hash, body) in of_rows {
         bodies_rows.push(hash, body, &BodyCounts::of(&Robots::parse(body, Matching::Rfc9309)));
@@ -84,13 +86,13 @@ impl Runs {
         let (mut rows, mut stored, mut missing) = (Vec::new(), BTreeMap::new(), HashSet::new());
         for input in inputs {
             let target = Target::parse(input.as_bytes()).expect("an origin");
-            let fetched = runtime.block_on(fetcher.fetch(&target));
-            match (fetched.observation.body_sha256, fetched.body) {
+            let Fetched { observation, body } = runtime.block_on(fetcher.fetch(&target));
+            match (observation.body_sha256, body) {
                 (Some(hash), Some(body)) => drop(stored.insert(hash, body)),
                 (Some(hash), None) => drop(missing.insert(hash)),
                 (None, _) => {}
             }
-            rows.push(row_of(&target, fetched.observation));
+            rows.push(row_of(&target, observation));
         }
         if let Some(history) = history {
             missing.retain(|hash| !stored.contains_key(hash));
@@ -151,8 +153,19 @@ impl Run {
             let folder = temporary();
             write(folder.path(), "urls.txt", format!("http://{host}/x\nhttp://{host}/y\n"));
             let from = self.folder.to_str().expect("a path");
-            let arguments =
-                ["audit", "--from", from, "--policy", policy, "--crawlers", "GPTBot", "--urls", "urls.txt", "-o", "out"];
+            let arguments = [
+                "audit",
+                "--from",
+                from,
+                "--policy",
+                policy,
+                "--crawlers",
+                "GPTBot",
+                "--urls",
+                "urls.txt",
+                "-o",
+                "out",
+            ];
             run(folder.path(), &arguments, 0);
             let rows = table(&folder.path().join("out"), "decisions", &["decision", "decision_source"]);
             let words = |row: Vec<Option<String>>| row.into_iter().flatten().collect::<Vec<_>>().join(" ");

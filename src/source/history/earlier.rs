@@ -111,7 +111,7 @@ impl Earlier {
     pub fn plan(&self, target: &Target, now: Timestamp) -> Plan {
         match self {
             Self::Answer(answer) if !answer.is_for(target) => Plan::Ask,
-            Self::Answer(answer) if answer.is_fresh(now) => Plan::Fresh(Box::new(answer.from_cache(target))),
+            Self::Answer(answer) if answer.is_fresh(now) => Plan::Fresh(Box::new(answer.used_again(target))),
             Self::Answer(answer) => answer.validators(target).map_or(Plan::Ask, Plan::Revalidate),
             Self::Outage(outage) => outage.validators(target).map_or(Plan::Ask, Plan::Revalidate),
         }
@@ -220,7 +220,7 @@ impl StoredAnswer {
     }
 
     /// The row of an answer that is used again: its own, but that nothing was asked for it now.
-    fn from_cache(&self, target: &Target) -> Observation {
+    fn used_again(&self, target: &Target) -> Observation {
         let mut seen = Observation::of_class(self.class, None);
         seen.fetch_time = Some(self.fetch_time);
         seen.flags = self.flags;

@@ -4,7 +4,7 @@ use arrow::array::{Array, AsArray, ListArray, PrimitiveArray, RecordBatch, Strin
 use arrow::compute::cast;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Int16Type, Int64Type, TimestampMicrosecondType};
 
-use super::earlier::{Body, LastCopy, Earlier, StoredAnswer, StoredOutage};
+use super::earlier::{Body, Earlier, LastCopy, StoredAnswer, StoredOutage};
 use super::texts::{Text, Texts};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag, Flags};

@@ -77,8 +77,7 @@ mod tests {
             _ => None,
         });
         let found = Text::ALL.map(|which| texts.get(which));
-        let expected =
-            [Some("http://a.test/r"), None, Some(""), None, Some("\"é\""), None, None, Some("s")];
+        let expected = [Some("http://a.test/r"), None, Some(""), None, Some("\"é\""), None, None, Some("s")];
         assert_eq!(found, expected);
     }
 }

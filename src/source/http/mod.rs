@@ -191,12 +191,7 @@ impl Fetcher {
     }
 
     /// A bare name means https, and http where https gives no connection (fetch policy §7).
-    async fn try_schemes(
-        &self,
-        target: &Target,
-        validators: Option<&Validators>,
-        seen: &mut Observation,
-    ) -> Ending {
+    async fn try_schemes(&self, target: &Target, validators: Option<&Validators>, seen: &mut Observation) -> Ending {
         let ending = self.attempt(&target.origin, validators, seen).await;
         let may_fall_back = target.is_bare && target.origin.scheme() == Scheme::Https && seen.status.is_none();
         if !may_fall_back || !gave_no_connection(&ending) {
