@@ -1,12 +1,13 @@
 //! Flags as typed. What they mean is resolved by `config`.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
 use super::exit::Failed;
+use super::fail_on::FailOn;
 use crate::config::Options;
 
 /// Audit the robots.txt of very many origins
@@ -16,7 +17,7 @@ use crate::config::Options;
 #[derive(Debug, Parser)]
 #[command(name = "robots-audit", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done; 1 failure while running; 2 a check asked for did not hold; \
-3 usage, settings, unreadable input or output that cannot be written")]
+3 usage, settings, unreadable input or output that cannot be written; 130 interrupted, the same command goes on")]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) global: Global,
@@ -154,7 +155,33 @@ pub(super) struct LiveArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) reuse: Option<PathBuf>,
     #[command(flatten)]
+    pub(super) run: RunArgs,
+    #[command(flatten)]
     pub(super) manners: MannersArgs,
+}
+
+/// How a live run begins and ends.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Long runs")]
+pub(super) struct RunArgs {
+    /// Go on with the unfinished run in the output folder (this is the default), and do nothing where it is finished
+    #[arg(long, conflicts_with = "restart")]
+    pub(super) resume: bool,
+    /// Discard an unfinished run in the output folder
+    #[arg(long)]
+    pub(super) restart: bool,
+    /// Stop, resumable and with code 2, once more than N origins gave no answer
+    #[arg(long, value_name = "N")]
+    pub(super) max_errors: Option<u64>,
+    /// End with code 2 if origins have this class: CLASS, CLASS:N for more than N, CLASS:N% for a larger share
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub(super) fail_on: Vec<FailOn>,
+    /// End a part file, and with it what a crash can cost, after N rows [default: 131072]
+    #[arg(long, value_name = "N")]
+    pub(super) part_rows: Option<NonZeroU64>,
+    /// End a part file after this time, in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) part_seconds: Option<f64>,
 }
 
 /// How this program presents itself and behaves.

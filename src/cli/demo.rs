@@ -7,7 +7,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
-use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, ScanArgs, UrlArgs};
+use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs};
 use super::exit::{Exit, Failed};
 use super::scan::run_scan;
 use super::show;
@@ -60,6 +60,7 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origin_column: None,
             limit: None,
             reuse: None,
+            run: RunArgs { restart: true, ..RunArgs::default() },
             manners: MannersArgs { contact: None, product_token: None, concurrency: None, allow_address: Vec::new() },
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },

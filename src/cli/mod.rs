@@ -6,6 +6,8 @@ mod check;
 mod crawlers;
 mod demo;
 mod exit;
+mod fail_on;
+mod interrupt;
 mod live;
 mod progress;
 mod scan;

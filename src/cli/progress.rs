@@ -60,6 +60,8 @@ impl Progress {
     pub(super) fn event(&mut self, event: Event) {
         match event {
             Event::Stage(stage, total) => self.begin(stage, total),
+            // Not `inc`: rows that were there before are no part of the rate.
+            Event::Kept(rows) => self.bar.set_position(rows),
             Event::Fetched(class) => {
                 *self.classes.entry(class).or_default() += 1;
                 self.bar.inc(1);

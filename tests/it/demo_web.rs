@@ -8,7 +8,7 @@ use robots_audit::demo::demo_web::DemoWeb;
 use robots_audit::origin::Target;
 use robots_audit::robots::access::Flag;
 use robots_audit::source::clock::Clock;
-use robots_audit::source::http::{FetchSettings, Fetcher, Network, fetch_all, user_agent};
+use robots_audit::source::http::{FetchSettings, Fetcher, Network, Stop, fetch_all, user_agent};
 
 const ORIGINS: usize = 300;
 
@@ -31,7 +31,7 @@ fn every_origin_ends_in_its_class() {
         web.targets().map(|line| (line.clone(), Target::parse(line.as_bytes()).expect("an origin"))).collect();
     let concurrency = NonZeroUsize::new(64).expect("not 0");
     let mut seen = BTreeMap::new();
-    for (line, fetched) in fetch_all(Arc::new(fetcher(&web)), targets.into_iter(), concurrency) {
+    for (line, fetched) in fetch_all(Arc::new(fetcher(&web)), targets.into_iter(), concurrency, Stop::default()) {
         assert!(seen.insert(line.clone(), fetched).is_none(), "{line} came twice");
     }
     assert_eq!(seen.len(), ORIGINS);

@@ -22,6 +22,8 @@ mod pages;
 #[cfg(feature = "cli")]
 mod program;
 #[cfg(feature = "cli")]
+mod resume;
+#[cfg(feature = "cli")]
 mod reuse;
 mod shared;
 mod verdicts;

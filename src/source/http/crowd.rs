@@ -3,6 +3,7 @@
 //! Async ends here: the caller reads finished fetches from a plain bounded channel. Where it reads slowly no new
 //! fetch is started, so that never more than the limit of answers is held.
 
+use std::future::pending;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,7 +11,9 @@ use std::thread;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
 
+use super::stop::{STOP_GRACE, Stop};
 use super::{Fetched, Fetcher};
 use crate::origin::Target;
 use crate::robots::access::FetchClass;
@@ -26,12 +29,16 @@ const TARGET_QUEUE: usize = 16;
 /// class `internal`. Dropping the receiver ends the run: no further fetch is started, and those under way end.
 /// The iterator is read on a thread of its own, a few targets ahead.
 ///
+/// Once `stop` is requested no further target is taken. Fetches under way get [`STOP_GRACE`] to end and come back as
+/// always; then the channel closes. What was taken and did not come back was not fetched to its end.
+///
 /// # Panics
 /// The operating system gives no thread.
 pub fn fetch_all<T: Send + 'static>(
     fetcher: Arc<Fetcher>,
     targets: impl Iterator<Item = (T, Target)> + Send + 'static,
     concurrency: NonZeroUsize,
+    stop: Stop,
 ) -> Receiver<(T, Fetched)> {
     let (finished, results) = sync_channel(FINISHED_QUEUE);
     let (wanted, queue) = mpsc::channel(TARGET_QUEUE);
@@ -45,7 +52,7 @@ pub fn fetch_all<T: Send + 'static>(
     thread::spawn(move || {
         match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("fetch").build() {
             Ok(runtime) => {
-                runtime.block_on(run(&fetcher, queue, concurrency.get(), &finished));
+                runtime.block_on(run(&fetcher, queue, concurrency.get(), &finished, &stop));
                 runtime.shutdown_background();
             }
             Err(_) => refuse_all(queue, &finished),
@@ -60,12 +67,19 @@ async fn run<T: Send + 'static>(
     mut queue: mpsc::Receiver<(T, Target)>,
     concurrency: usize,
     finished: &SyncSender<(T, Fetched)>,
+    stop: &Stop,
 ) {
     let mut under_way = JoinSet::new();
     let mut queue_ended = false;
+    let mut end = None;
     while !(queue_ended && under_way.is_empty()) {
         tokio::select! {
             biased;
+            () = stop.requested(), if end.is_none() => {
+                queue_ended = true;
+                end = Some(Instant::now() + STOP_GRACE);
+            }
+            () = until(end) => return,
             Some(done) = under_way.join_next() => {
                 let result = done.expect("a fetch catches its panics, and none is aborted while this runs");
                 if finished.send(result).is_err() {
@@ -80,6 +94,14 @@ async fn run<T: Send + 'static>(
                 None => queue_ended = true,
             },
         }
+    }
+}
+
+/// Never comes where there is no end.
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => pending().await,
     }
 }
 

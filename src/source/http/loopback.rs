@@ -513,7 +513,7 @@ async fn every_target_of_a_crowd_comes_back() {
         (0..count)
             .map(|n| (n, target(&if n % 10 == 3 { "http://panic.test".into() } else { format!("http://n{n}.test") })))
     };
-    let results = fetch_all(Arc::clone(&fetcher), origins(200), concurrency);
+    let results = fetch_all(Arc::clone(&fetcher), origins(200), concurrency, Stop::default());
     let mut seen: Vec<(usize, FetchClass)> = tokio::task::spawn_blocking(move || {
         results.iter().map(|(n, fetched)| (n, fetched.observation.class)).collect()
     })
@@ -524,7 +524,7 @@ async fn every_target_of_a_crowd_comes_back() {
     assert_eq!(seen, (0..200).map(|n| (n, expected(n))).collect::<Vec<_>>());
 
     // A run whose receiver is gone ends, though there are targets without end.
-    drop(fetch_all(Arc::clone(&fetcher), origins(usize::MAX), concurrency));
+    drop(fetch_all(Arc::clone(&fetcher), origins(usize::MAX), concurrency, Stop::default()));
     timeout(Duration::from_secs(30), async {
         while Arc::strong_count(&fetcher) > 1 {
             tokio::time::sleep(Duration::from_millis(10)).await;

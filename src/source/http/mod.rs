@@ -17,6 +17,7 @@ mod names;
 mod network;
 mod observe;
 mod redirect;
+mod stop;
 mod user_agent;
 
 use std::fmt;
@@ -46,6 +47,7 @@ use crate::tables::fetches::Observation;
 pub use crowd::fetch_all;
 pub use limits::FetchLimits;
 pub use network::{EmbeddedNetwork, NameAnswer, Network};
+pub use stop::{STOP_GRACE, Stop};
 pub use user_agent::user_agent;
 
 /// Why no fetcher could be made.
