@@ -1,6 +1,6 @@
 //! Replays the fetch cases of the shared case file over loopback, through the real fetcher.
 //!
-//! Left out are the cases that need retries or pacing; [`NEEDS_MORE`] says which and why.
+//! No case is left out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -31,13 +31,6 @@ use crate::program::temporary;
 use crate::reuse::{row_of, write_snapshot};
 use crate::shared;
 
-/// Cases that one fetch alone cannot answer.
-const NEEDS_MORE: &[(&str, &str)] = &[
-    ("F028", "a retry after 429"),
-    ("F030", "a retry after 503"),
-    ("F032", "a retry after 503"),
-    ("F071", "a retry after a failed look-up"),
-];
 /// Replays at the same time.
 const THREADS: usize = 4;
 const PRODUCT_TOKEN: &str = "robots-audit";
@@ -45,10 +38,7 @@ const PRODUCT_TOKEN: &str = "robots-audit";
 #[test]
 fn every_fetch_case_holds() {
     let Some(cases) = fetch_cases() else { return };
-    let left: Vec<&Value> =
-        cases.iter().filter(|case| !NEEDS_MORE.iter().any(|(id, _)| *id == text(case, "id"))).collect();
-    assert_eq!(left.len() + NEEDS_MORE.len(), cases.len(), "a case left out does not exist");
-    let queue = Mutex::new(left.iter());
+    let queue = Mutex::new(cases.iter());
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -77,20 +67,14 @@ fn replay(case: &Value) -> Vec<String> {
     let web = ScriptedWeb::of_script(script(case)).expect("a web on loopback");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let known = Known::of(case);
-    let fetcher = |history| fetcher(&web, history);
-    let mut run = Run {
-        case,
-        web: &web,
-        fetcher: fetcher(known.history.clone()),
-        copy: known.body,
-        done: HashMap::new(),
-        problems: Vec::new(),
-    };
+    let fetcher = || fetcher(&web, case, known.history.clone());
+    let mut run =
+        Run { case, web: &web, fetcher: fetcher(), copy: known.body, done: HashMap::new(), problems: Vec::new() };
     let whole = std::slice::from_ref(case);
     for check in case["checks"].as_array().map_or(whole, Vec::as_slice) {
         if check["new_run"] == true {
             run.done.clear();
-            run.fetcher = fetcher(known.history.clone());
+            run.fetcher = fetcher();
         }
         runtime.block_on(run.check(check));
     }
@@ -137,7 +121,8 @@ impl Known {
     }
 }
 
-fn fetcher(web: &ScriptedWeb, history: Option<Arc<History>>) -> Fetcher {
+/// No retries but where the case asks for them, and no pacing: all names share one address.
+fn fetcher(web: &ScriptedWeb, case: &Value, history: Option<Arc<History>>) -> Fetcher {
     let seconds = Duration::from_secs;
     let limits = FetchLimits {
         connect: seconds(2),
@@ -146,13 +131,16 @@ fn fetcher(web: &ScriptedWeb, history: Option<Arc<History>>) -> Fetcher {
         attempt: seconds(5),
         ..FetchLimits::default()
     };
+    let retries = case["client"]["retries"].as_u64().unwrap_or_default();
+    let agent = user_agent(PRODUCT_TOKEN, "https://contact.test/").expect("a user agent");
     Fetcher::new(FetchSettings {
-        user_agent: user_agent(PRODUCT_TOKEN, "https://contact.test/").expect("a user agent"),
         limits,
         allowed_addresses: ["127.0.0.1/32", "::1/128"].map(|range| range.parse().expect("a range")).to_vec(),
-        network: Network::Embedded(web.network()),
+        retries: u16::try_from(retries).expect("a small number"),
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
         history,
-        clock: Clock::System,
+        ..FetchSettings::new(agent, Network::Embedded(web.network()))
     })
     .expect("a fetcher")
 }
@@ -180,6 +168,10 @@ impl Run<'_> {
             }
             Err(reason) => (String::new(), invalid(reason)),
         };
+        if let Some(least) = expect["wait_ms_min"].as_u64() {
+            let elapsed = started.elapsed();
+            self.hold("wait_ms_min", elapsed >= Duration::from_millis(least), &elapsed);
+        }
         if let Some(most) = expect["wall_ms_max"].as_u64() {
             let elapsed = started.elapsed();
             self.hold("wall_ms_max", elapsed <= Duration::from_millis(most), &elapsed);

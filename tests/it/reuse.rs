@@ -16,7 +16,7 @@ use robots_audit::robots::parse::Robots;
 use robots_audit::robots::token::Matching;
 use robots_audit::source::clock::Clock;
 use robots_audit::source::history::History;
-use robots_audit::source::http::{FetchLimits, FetchSettings, Fetched, Fetcher, NameAnswer, Network, user_agent};
+use robots_audit::source::http::{FetchSettings, Fetched, Fetcher, NameAnswer, Network, user_agent};
 use robots_audit::source::snapshot::{Snapshot, SnapshotError};
 use robots_audit::tables::Table;
 use robots_audit::tables::bodies::{self, BodiesBuilder, BodyCounts};
@@ -112,21 +112,15 @@ impl Runs {
 }
 
 fn fetcher(web: &ScriptedWeb, history: Option<Arc<History>>, clock: Clock) -> Fetcher {
-    let seconds = Duration::from_secs;
-    let limits = FetchLimits {
-        connect: seconds(2),
-        headers: seconds(2),
-        idle: seconds(2),
-        attempt: seconds(5),
-        ..FetchLimits::default()
-    };
+    let agent = user_agent("robots-audit", "https://contact.test/").expect("a user agent");
     Fetcher::new(FetchSettings {
-        user_agent: user_agent("robots-audit", "https://contact.test/").expect("a user agent"),
-        limits,
         allowed_addresses: vec!["127.0.0.1/32".parse().expect("a range")],
-        network: Network::Embedded(web.network()),
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
         history,
         clock,
+        ..FetchSettings::new(agent, Network::Embedded(web.network()))
     })
     .expect("a fetcher")
 }

@@ -25,6 +25,7 @@ use super::connect::Wire;
 use super::failure::Failure;
 use super::limits::FetchLimits;
 use super::redirect::Place;
+use super::trip::TimeLeft;
 use crate::robots::access::{FetchClass, Reason};
 use crate::source::history::earlier::Validators;
 
@@ -33,6 +34,24 @@ struct Line {
     connection: Pin<Box<Connection<TokioIo<Wire>, Empty<Bytes>>>>,
     is_over: bool,
     is_tls: bool,
+}
+
+/// How a request line names what it asks for (RFC 9112 §3.2).
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    /// By its path, to the origin itself.
+    Origin,
+    /// By its URL, to a proxy.
+    Absolute,
+}
+
+/// What a request is made of.
+pub(super) struct Question<'a> {
+    pub(super) place: &'a Place,
+    pub(super) form: Form,
+    pub(super) user_agent: &'a HeaderValue,
+    /// Makes it conditional.
+    pub(super) validators: Option<&'a Validators>,
 }
 
 /// The head of an answer, and the way to its body.
@@ -54,31 +73,31 @@ pub(super) struct RawBody {
 /// Sends the request and reads the answer's head.
 pub(super) async fn ask(
     wire: Wire,
-    place: &Place,
-    user_agent: &HeaderValue,
-    validators: Option<&Validators>,
+    question: &Question<'_>,
     limits: &FetchLimits,
+    time: &mut TimeLeft,
 ) -> Result<Answer, Failure> {
-    let request = request(place, user_agent, validators)?;
+    let request = request(question)?;
     let is_tls = wire.is_tls();
     let (mut sender, connection) =
         builder(limits).handshake(TokioIo::new(wire)).await.map_err(|_| FetchClass::ProtocolError)?;
     let mut line = Line { connection: Box::pin(connection), is_over: false, is_tls };
-    match timeout(limits.headers, line.drive(sender.send_request(request))).await {
-        Ok(Ok(response)) => Ok(Answer { response, line }),
-        Ok(Err(error)) if tls_cause(&error).is_some() => Err(Failure::tls(Reason::Handshake)),
-        Ok(Err(_)) => Err(FetchClass::ProtocolError.into()),
-        Err(_) => Err(Failure::timeout(Reason::Headers)),
+    let late = Failure::timeout(Reason::Headers);
+    match time.spend_at_most(limits.headers, late, line.drive(sender.send_request(request))).await? {
+        Ok(response) => Ok(Answer { response, line }),
+        Err(error) if tls_cause(&error).is_some() => Err(Failure::tls(Reason::Handshake)),
+        Err(_) => Err(FetchClass::ProtocolError.into()),
     }
 }
 
 /// A plain GET with nothing that tells more than it must (fetch policy §4), conditional where there are validators.
-fn request(
-    place: &Place,
-    user_agent: &HeaderValue,
-    validators: Option<&Validators>,
-) -> Result<Request<Empty<Bytes>>, Failure> {
-    let mut request = Request::get(place.path())
+fn request(question: &Question<'_>) -> Result<Request<Empty<Bytes>>, Failure> {
+    let Question { place, form, user_agent, validators } = *question;
+    let request = match form {
+        Form::Origin => Request::get(place.path()),
+        Form::Absolute => Request::get(format!("http://{}{}", place.host_field(), place.path())),
+    };
+    let mut request = request
         .header(HOST, place.host_field())
         .header(USER_AGENT, user_agent)
         .header(ACCEPT, "text/plain, */*;q=0.1")
