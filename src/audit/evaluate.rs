@@ -188,13 +188,13 @@ impl<'e> Rows<'e> {
     }
 
     fn answers(&mut self, entry: &Entry, path: &Path<'_>) {
-        let body = entry.body.map(|id| (id, self.evaluator.library.get(id)));
-        let fixed = Answer::before_rules(self.evaluator.plan.policy, entry.class, path);
-        match (fixed, body) {
-            (None, Some((id, body))) => self.by_rules(id, body, path),
-            (fixed, body) => {
-                let answer = fixed.expect("a class whose rules count has a body");
-                self.for_all(&answer, body.map(|(_, body)| body));
+        let library = &self.evaluator.library;
+        let fixed = Answer::before_rules(self.evaluator.plan.policy, entry.class, entry.outage, path);
+        match (fixed, entry.body) {
+            (None, Some(id)) => self.by_rules(id, library.get(id), path),
+            (fixed, _) => {
+                let answer = fixed.expect("where rules count there is a body");
+                self.for_all(&answer, entry.body_read().map(|id| library.get(id)));
             }
         }
     }
@@ -251,7 +251,7 @@ impl<'e> Rows<'e> {
     }
 
     fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {
-        let body = entry.body.map(|id| self.evaluator.library.get(id));
+        let body = entry.body_read().map(|id| self.evaluator.library.get(id));
         let without_file = || (Preference::without_file(entry.class), None);
         let (verdict, hit) = body.map_or_else(without_file, |body| body.training.preference(path));
         let rule = body.zip(hit).map(|(body, hit)| (&*body.evidence[hit.rule as usize], u32::from(hit.line)));

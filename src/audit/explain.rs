@@ -3,7 +3,7 @@
 use super::compile::evidence;
 use super::plan::Plan;
 use crate::origin::normal_form;
-use crate::robots::access::FetchClass;
+use crate::robots::access::{FetchClass, Outage};
 use crate::robots::decision::Answer;
 use crate::robots::group::{GroupIndex, GroupSource};
 use crate::robots::matcher::{Hit, RuleSet};
@@ -84,7 +84,7 @@ impl<'a> Subject<'a> {
             let rules = RuleSet::of_groups(&file.robots, choice.groups);
             Answer::of_verdict(Verdict::of_path(&rules, choice.source, &path))
         };
-        let answer = Answer::before_rules(plan.policy, class, &path).unwrap_or_else(by_rules);
+        let answer = Answer::before_rules(plan.policy, class, Outage::UNKNOWN, &path).unwrap_or_else(by_rules);
         Explanation {
             group_source: choice.map(|choice| choice.source),
             matched_rule: answer.hit.and_then(|hit| self.rule(hit)),

@@ -81,6 +81,9 @@ pub enum AuditError {
         /// Rows that need not be fetched again.
         rows: u64,
     },
+    /// The earlier run has changed meanwhile.
+    #[error("the earlier run of --reuse no longer holds all bodies that rows name; begin again with --restart")]
+    BodiesGone,
     /// Rows that no file can hold.
     #[error("cannot encode rows of decisions")]
     Encode(#[from] ParquetError),

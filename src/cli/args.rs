@@ -154,6 +154,9 @@ pub(super) struct LiveArgs {
     /// Attempt only the first N origins
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u64>,
+    /// Output folder of an earlier run: answers younger than a day are used again, older ones confirmed
+    #[arg(long, value_name = "DIR")]
+    pub(super) reuse: Option<PathBuf>,
     #[command(flatten)]
     pub(super) run: RunArgs,
     #[command(flatten)]
@@ -368,6 +371,13 @@ impl AskArgs {
             exact_tokens: self.exact_tokens.then_some(true),
             ..Options::default()
         }
+    }
+}
+
+impl LiveArgs {
+    /// As options.
+    pub(super) fn options(&self) -> Options {
+        Options { reuse: self.reuse.clone(), ..self.manners.options() }
     }
 }
 

@@ -59,6 +59,7 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origins: vec![origins.to_string_lossy().into_owned()],
             origin_column: None,
             limit: None,
+            reuse: None,
             run: RunArgs { restart: true, ..RunArgs::default() },
             manners: MannersArgs::default(),
         },

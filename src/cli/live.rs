@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -16,8 +17,10 @@ use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::survey::{Survey, survey};
 use crate::audit::plan::Plan;
 use crate::config::Options;
+use crate::source::history::History;
 use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
 use crate::source::input::{InputError, OriginInputs, Spooled, UrlInputs};
+use crate::source::snapshot::Snapshot;
 use crate::tables::FORMAT_VERSION;
 use crate::tables::column::hex;
 use crate::tables::journal::Journaled;
@@ -67,6 +70,11 @@ impl Live {
         if live.origins.iter().chain(&asked.urls.urls).filter(|input| *input == "-").count() > 1 {
             return Err(Failed::before(InputError::StdinTwice));
         }
+        if options.reuse.as_deref().is_some_and(|earlier| is_same_folder(earlier, folder)) {
+            return Err(Failed::before(anyhow!(
+                "--reuse names the output folder: tables cannot be read and written anew"
+            )));
+        }
         let spooled = Spooled::of(&live.origins, folder, "origins").map_err(Failed::before)?;
         let lists = || OriginInputs::open(spooled.paths(), live.origin_column.as_deref()).map_err(Failed::before);
         let first_reading = lists()?;
@@ -81,6 +89,7 @@ impl Live {
         let (concurrency, look_ups) = fitted(global, options.concurrency());
         let settings = FetchSettings { look_ups, ..settings };
         add_pace(&mut facts, &settings, concurrency);
+        let history = settings.history.clone();
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
         let mut footer = Footer::new();
         footer.add("origins_sha256", found.origins_sha256);
@@ -94,6 +103,7 @@ impl Live {
             concurrency,
             matching: options.matching().map_err(Failed::before)?,
             most_failures: live.run.max_errors,
+            history,
             stop,
         };
         Ok(ToDo::Run(Box::new(Self {
@@ -121,6 +131,10 @@ impl Asked<'_> {
         });
         hex(&Sha256::digest(asked.to_string()))
     }
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Whether the folder holds the tables of a run that was asked the same and has ended.
@@ -153,6 +167,13 @@ pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
     options.fetch_settings(Network::System).map_err(Failed::before)
 }
 
+/// The same, with what the run knows that is to be used again.
+pub(super) fn settings_with_history(options: &Options) -> Result<FetchSettings, Failed> {
+    let open = |folder: &Path| Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot));
+    let history = options.reuse.as_deref().map(open).transpose().map_err(Failed::before)?;
+    Ok(FetchSettings { history: history.map(Arc::new), ..settings(options)? })
+}
+
 /// What an answer may depend on.
 fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
     let limits = &settings.limits;
@@ -160,6 +181,7 @@ fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
         "user_agent": settings.user_agent,
         "allowed_addresses": settings.allowed_addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "limit": limit,
+        "origins_known_before": settings.history.as_ref().map(|history| history.len()),
         "retries": settings.retries,
         "dns": settings.dns_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "proxy": settings.proxy.as_ref().map(ToString::to_string),

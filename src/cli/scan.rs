@@ -64,8 +64,8 @@ impl Start {
 
 /// Fetches, then audits.
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
-    let options = global.options(args.live.manners.options().or(args.ask.options()))?;
-    let totals = run_scan(global, args, &options, live::settings(&options)?, "scan")?;
+    let options = global.options(args.live.options().or(args.ask.options()))?;
+    let totals = run_scan(global, args, &options, live::settings_with_history(&options)?, "scan")?;
     totals.map_or(Ok(Exit::Done), |totals| exit_of(&totals, &args.live))
 }
 
@@ -104,11 +104,11 @@ pub(super) fn run_scan(
 /// Fetches only.
 pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let start = Start::now();
-    let options = global.options(args.live.manners.options())?;
+    let options = global.options(args.live.options())?;
     let folder = &args.output.output;
     let asked = Asked { command: "fetch", live: &args.live, urls: &args.urls, plan: None, folder };
     let interrupt = Interrupt::watch();
-    let Some(live) = prepare(global, &options, &asked, live::settings(&options)?, &interrupt)? else {
+    let Some(live) = prepare(global, &options, &asked, live::settings_with_history(&options)?, &interrupt)? else {
         return Ok(Exit::Done);
     };
     let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));

@@ -60,6 +60,8 @@ pub struct Options {
     pub proxy: Option<String>,
     /// Address ranges that the guard lets pass.
     pub allow_address: Option<Vec<IpNet>>,
+    /// Output folder of an earlier run whose answers are used again.
+    pub reuse: Option<PathBuf>,
     /// Threads that evaluate.
     pub threads: Option<NonZeroUsize>,
     /// Limits of one fetch.
@@ -166,6 +168,7 @@ impl Options {
             dns: self.dns.or(other.dns),
             proxy: self.proxy.or(other.proxy),
             allow_address: self.allow_address.or(other.allow_address),
+            reuse: self.reuse.or(other.reuse),
             threads: self.threads.or(other.threads),
             limits: match (self.limits, other.limits) {
                 (Some(limits), Some(others)) => Some(limits.or(others)),
