@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -154,11 +155,18 @@ pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
     options.fetch_settings(Network::System).map_err(Failed::before)
 }
 
-/// The same, with what the run knows that is to be used again.
-pub(super) fn settings_with_history(options: &Options) -> Result<FetchSettings, Failed> {
-    let open = |folder: &Path| Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot));
-    let history = options.reuse.as_deref().map(open).transpose().map_err(Failed::before)?;
-    Ok(FetchSettings { history: history.map(Arc::new), ..settings(options)? })
+/// The same, with the memory of an earlier run where one is to be used.
+pub(super) fn settings_with_history(options: &Options, output: &Path) -> Result<FetchSettings, Failed> {
+    let settings = settings(options)?;
+    let Some(folder) = options.reuse.as_deref() else { return Ok(settings) };
+    // Its bodies are read until the end, when the output takes their place.
+    let is_output =
+        folder.canonicalize().is_ok_and(|folder| output.canonicalize().is_ok_and(|output| folder == output));
+    if is_output {
+        return Err(Failed::before(anyhow!("{} is reused and cannot be the output folder too", folder.display())));
+    }
+    let history = Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot)).map_err(Failed::before)?;
+    Ok(FetchSettings { history: Some(Arc::new(history)), ..settings })
 }
 
 fn facts(settings: &FetchSettings, (limit, concurrency): (Option<u64>, NonZeroUsize)) -> Value {
