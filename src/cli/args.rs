@@ -47,6 +47,9 @@ pub(super) struct Global {
     /// More about what happens; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
+    /// The log on stderr as JSON, a line an event, with how far the run is every ten seconds
+    #[arg(long, global = true)]
+    pub(super) log_json: bool,
     /// Colours on stderr: auto, always or never (`NO_COLOR` is heeded)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(super) color: Color,

@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::args::{Global, LiveArgs, RunArgs, UrlArgs};
+use super::descriptors::fitted;
 use super::exit::Failed;
-use super::show;
 use crate::audit::collect::Collection;
 use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::survey::{Survey, survey};
 use crate::audit::plan::Plan;
 use crate::config::Options;
 use crate::source::history::History;
-use crate::source::http::{FetchSettings, Fetcher, LOOK_UPS, Network, Stop};
+use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
 use crate::source::input::{InputError, OriginInputs, Spooled, UrlInputs};
 use crate::source::snapshot::Snapshot;
 use crate::tables::FORMAT_VERSION;
@@ -75,14 +75,15 @@ impl Live {
         let first_reading = lists()?;
         let urls = UrlLists::of(asked.urls, folder)?;
         let found = survey(first_reading, urls.open()?).map_err(Failed::before)?;
-        let (concurrency, look_ups) = fitted(global, options.concurrency());
-        let settings = FetchSettings { look_ups, ..settings };
-        let mut facts = facts(&settings, (live.limit, concurrency));
+        let mut facts = facts(&settings, live.limit);
         let asked_sha256 = asked.digest(&found, &facts);
         facts["asked_sha256"] = asked_sha256.as_str().into();
         if live.run.resume && is_finished(folder, &asked_sha256)? {
             return Ok(ToDo::Nothing);
         }
+        let (concurrency, look_ups) = fitted(global, options.concurrency());
+        let settings = FetchSettings { look_ups, ..settings };
+        add_pace(&mut facts, &settings, concurrency);
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
         let mut footer = Footer::new();
         footer.add("origins_sha256", found.origins_sha256);
@@ -169,18 +170,15 @@ pub(super) fn settings_with_history(options: &Options, output: &Path) -> Result<
     Ok(FetchSettings { history: Some(Arc::new(history)), ..settings })
 }
 
-fn facts(settings: &FetchSettings, (limit, concurrency): (Option<u64>, NonZeroUsize)) -> Value {
+/// What an answer may depend on.
+fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
     let limits = &settings.limits;
     json!({
         "user_agent": settings.user_agent,
         "allowed_addresses": settings.allowed_addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "limit": limit,
         "origins_known_before": settings.history.as_ref().map(|history| history.len()),
-        "concurrency": concurrency.get(),
         "retries": settings.retries,
-        "per_ip_concurrency": settings.per_ip_concurrency,
-        "per_ip_rate": settings.per_ip_rate,
-        "look_ups": settings.look_ups.get(),
         "dns": settings.dns_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "proxy": settings.proxy.as_ref().map(ToString::to_string),
         "connect_s": limits.connect.as_secs_f64(),
@@ -191,6 +189,14 @@ fn facts(settings: &FetchSettings, (limit, concurrency): (Option<u64>, NonZeroUs
         "body_octets": limits.body_octets,
         "redirects": limits.redirects,
     })
+}
+
+/// How fast answers are asked for; another pace may go on with an unfinished run.
+fn add_pace(facts: &mut Value, settings: &FetchSettings, concurrency: NonZeroUsize) {
+    facts["concurrency"] = concurrency.get().into();
+    facts["per_ip_concurrency"] = settings.per_ip_concurrency.into();
+    facts["per_ip_rate"] = settings.per_ip_rate.into();
+    facts["look_ups"] = settings.look_ups.get().into();
 }
 
 /// URL lists that can be read as often as needed.
@@ -213,65 +219,5 @@ impl UrlLists {
             return Ok(None);
         }
         UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map(Some).map_err(Failed::before)
-    }
-}
-
-/// Descriptors that are kept for files, name servers and the rest.
-const OTHER_DESCRIPTORS: u64 = 128;
-/// Those of them that look-ups of names do not take.
-const FILE_DESCRIPTORS: u64 = 64;
-/// Descriptors that one fetch may need at a time.
-const DESCRIPTORS_A_FETCH: u64 = 2;
-/// Descriptors that one look-up may need at a time: both families, two name servers.
-const DESCRIPTORS_A_LOOK_UP: u64 = 4;
-
-/// Connections and look-ups at a time that the limit of open files allows; it is raised where that is possible.
-///
-/// Beyond it connections would fail through our own fault, and that must not look like the origin's.
-fn fitted(global: &Global, asked: NonZeroUsize) -> (NonZeroUsize, NonZeroUsize) {
-    let wanted = OTHER_DESCRIPTORS
-        .saturating_add(DESCRIPTORS_A_FETCH.saturating_mul(asked.get() as u64))
-        .saturating_add(DESCRIPTORS_A_LOOK_UP * LOOK_UPS.get() as u64);
-    let Ok(descriptors) = rlimit::increase_nofile_limit(wanted) else {
-        return (asked, LOOK_UPS);
-    };
-    let (concurrency, look_ups) = within(descriptors, asked);
-    if !global.quiet {
-        let at_a_time = format!("{concurrency} connections at a time");
-        if concurrency < asked {
-            show::remark(&format!("{at_a_time}: {descriptors} open files allow no more than that"));
-        } else {
-            show::remark(&at_a_time);
-        }
-    }
-    (concurrency, look_ups)
-}
-
-/// Connections and look-ups at a time with so many descriptors.
-fn within(descriptors: u64, asked: NonZeroUsize) -> (NonZeroUsize, NonZeroUsize) {
-    let at_least_one = |count: u64| {
-        usize::try_from(count)
-            .ok()
-            .map_or(NonZeroUsize::MAX, |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN))
-    };
-    let concurrency = asked.min(at_least_one(descriptors.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_A_FETCH));
-    let left = descriptors.saturating_sub(FILE_DESCRIPTORS).saturating_sub(concurrency.get() as u64);
-    (concurrency, LOOK_UPS.min(at_least_one(left / DESCRIPTORS_A_LOOK_UP)))
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn connections_and_look_ups_fit_the_open_files() {
-        let within = |descriptors, asked| {
-            let (concurrency, look_ups) = within(descriptors, NonZeroUsize::new(asked).expect("not zero"));
-            (concurrency.get(), look_ups.get())
-        };
-        assert_eq!(within(256, 1024), (64, 32));
-        assert_eq!(within(1024, 256), (256, 176));
-        assert_eq!(within(1024, 4096), (448, 128));
-        assert_eq!(within(u64::MAX, 256), (256, 512));
-        assert_eq!(within(0, 256), (1, 1));
     }
 }

@@ -244,13 +244,7 @@ impl Connector {
         let late = Failure::from(FetchClass::ConnectTimeout);
         for tries in 0..shortage::TRIES {
             let start = Instant::now();
-            let turn = match &self.pace {
-                Some(pace) => Some(pace.turn(address, trip.seat, &self.tally).await),
-                None => {
-                    trip.seat.take().await;
-                    None
-                }
-            };
+            let turn = self.turn(address, trip).await;
             *waited += start.elapsed();
             let connect = TcpStream::connect(self.socket(address, port));
             let error = match trip.time.spend_at_most(share, late, connect).await {
@@ -270,6 +264,15 @@ impl Connector {
             *waited += start.elapsed();
         }
         Ok(Err(FetchClass::ConnectFailed))
+    }
+
+    /// Waits until a connection to the address may begin.
+    async fn turn(&self, address: IpAddr, trip: &mut Trip<'_>) -> Option<Turn> {
+        if let Some(pace) = &self.pace {
+            return Some(pace.turn(address, trip.seat, &self.tally).await);
+        }
+        trip.seat.take().await;
+        None
     }
 
     fn socket(&self, address: IpAddr, port: u16) -> SocketAddr {

@@ -80,7 +80,12 @@ async fn run<T: Send + 'static>(
     let mut queue_ended = false;
     let mut stopped = pin!(stop.requested());
     let mut grace: Option<Pin<Box<Sleep>>> = None;
-    while !(queue_ended && under_way.is_empty()) && !(grace.is_some() && room.is_quiet(under_way.len())) {
+    loop {
+        fetcher.tally.under_way.set(under_way.len() as u64);
+        let is_over = queue_ended && under_way.is_empty() || grace.is_some() && room.is_quiet(under_way.len());
+        if is_over {
+            return;
+        }
         tokio::select! {
             biased;
             () = &mut stopped, if grace.is_none() => {
@@ -90,8 +95,8 @@ async fn run<T: Send + 'static>(
             }
             () = end_of(&mut grace) => return,
             Some(done) = under_way.join_next() => {
-                let (tag, fetched, _seat) = done.expect("a fetch catches its panics, and none is aborted here");
-                if finished.send((tag, fetched)).is_err() {
+                let (tag, result, _seat) = done.expect("a fetch catches its panics, and none is aborted here");
+                if finished.send((tag, result)).is_err() {
                     return;
                 }
             }
@@ -100,8 +105,8 @@ async fn run<T: Send + 'static>(
                     let fetcher = Arc::clone(fetcher);
                     let mut seat = Seat::in_room(Arc::clone(&room));
                     under_way.spawn(async move {
-                        let fetched = fetcher.fetch_from(&mut seat, &target).await;
-                        (tag, fetched, seat)
+                        let result = fetcher.fetch_from(&mut seat, &target).await;
+                        (tag, result, seat)
                     });
                 }
                 None => queue_ended = true,

@@ -8,13 +8,8 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 /// Seconds since 1970; `None` where it is no date. A year of two digits is read from `now_s`.
 pub(super) fn parse(value: &str, now_s: i64) -> Option<i64> {
     let parts: Vec<&str> = value.split([' ', ',', '-']).filter(|part| !part.is_empty()).collect();
-    let (day, month, year, time) = match parts.as_slice() {
-        // IMF-fixdate and the form of RFC 850.
-        [_, day, month, year, time, "GMT"] => (day, month, year, time),
-        // The form of C's asctime().
-        [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
-    };
+    // IMF-fixdate and the form of RFC 850; the form of C's asctime().
+    let ([_, day, month, year, time, "GMT"] | [_, month, day, time, year]) = parts.as_slice() else { return None };
     let month = MONTHS.iter().zip(1..).find(|(name, _)| *name == month)?.1;
     let year = match (year.len(), number(year)?) {
         (4, year) => year,
@@ -40,7 +35,7 @@ fn number(text: &str) -> Option<i16> {
 /// The year with these last two digits that is not more than 50 years ahead, and not longer ago than it must be.
 fn near(two_digits: i16, now_s: i64) -> Option<i16> {
     let this_year = TimeZone::UTC.to_datetime(jiff::Timestamp::from_second(now_s).ok()?).year();
-    Some((0..).map(|century| this_year + 50 - century).find(|year| year % 100 == two_digits)?)
+    (this_year - 49..=this_year + 50).find(|year| year % 100 == two_digits)
 }
 
 #[cfg(test)]

@@ -252,6 +252,12 @@ impl Fetcher {
         self.tally.manners(self.connector.most_to_one_address())
     }
 
+    /// Fetches of [`fetch_all`] under way, those that wait for something among them.
+    #[must_use]
+    pub fn under_way(&self) -> u64 {
+        self.tally.under_way.get()
+    }
+
     /// What this machine was short of so far.
     #[must_use]
     pub fn own_failures(&self) -> OwnFailures {

@@ -68,13 +68,11 @@ impl SystemResolver {
             return NameAnswer::NxDomain;
         };
         for tries in 0..shortage::TRIES {
-            match self.look_up_once(&name, limit).await {
-                Ok(answer) => return answer,
-                Err(CannotAsk) => {
-                    self.tally.own_resolver.add_one();
-                    sleep(shortage::pause(tries)).await;
-                }
+            if let Ok(answer) = self.look_up_once(&name, limit).await {
+                return answer;
             }
+            self.tally.own_resolver.add_one();
+            sleep(shortage::pause(tries)).await;
         }
         NameAnswer::Failure
     }

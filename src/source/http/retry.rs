@@ -62,7 +62,7 @@ impl Retry {
     fn jittered(&self, made: u16) -> Duration {
         let longest = BASE.saturating_mul(2_u32.saturating_pow(made.into())).min(CAP);
         let draw = mixed(self.seed, self.draws.fetch_add(1, Ordering::Relaxed));
-        let micros = u128::from(draw) * (longest.as_micros() + 1) >> 64;
+        let micros = (u128::from(draw) * (longest.as_micros() + 1)) >> 64;
         Duration::from_micros(u64::try_from(micros).unwrap_or_default())
     }
 }

@@ -79,7 +79,7 @@ impl Room {
     /// Goes on, unless a stop is requested: then whoever waits is left where it is and goes with the run.
     async fn unless_stopped(&self) {
         if self.stop.is_requested() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }
