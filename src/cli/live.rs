@@ -70,11 +70,6 @@ impl Live {
         if live.origins.iter().chain(&asked.urls.urls).filter(|input| *input == "-").count() > 1 {
             return Err(Failed::before(InputError::StdinTwice));
         }
-        if options.reuse.as_deref().is_some_and(|earlier| is_same_folder(earlier, folder)) {
-            return Err(Failed::before(anyhow!(
-                "--reuse names the output folder: tables cannot be read and written anew"
-            )));
-        }
         let spooled = Spooled::of(&live.origins, folder, "origins").map_err(Failed::before)?;
         let lists = || OriginInputs::open(spooled.paths(), live.origin_column.as_deref()).map_err(Failed::before);
         let first_reading = lists()?;
@@ -133,10 +128,6 @@ impl Asked<'_> {
     }
 }
 
-fn is_same_folder(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
-}
-
 /// Whether the folder holds the tables of a run that was asked the same and has ended.
 fn is_finished(folder: &Path, asked_sha256: &str) -> Result<bool, Failed> {
     if Journaled::read(folder).map_err(Failed::before)?.is_some() {
@@ -167,11 +158,18 @@ pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
     options.fetch_settings(Network::System).map_err(Failed::before)
 }
 
-/// The same, with what the run knows that is to be used again.
-pub(super) fn settings_with_history(options: &Options) -> Result<FetchSettings, Failed> {
-    let open = |folder: &Path| Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot));
-    let history = options.reuse.as_deref().map(open).transpose().map_err(Failed::before)?;
-    Ok(FetchSettings { history: history.map(Arc::new), ..settings(options)? })
+/// The same, with the memory of an earlier run where one is to be used.
+pub(super) fn settings_with_history(options: &Options, output: &Path) -> Result<FetchSettings, Failed> {
+    let settings = settings(options)?;
+    let Some(folder) = options.reuse.as_deref() else { return Ok(settings) };
+    // Its bodies are read until the end, when the output takes their place.
+    let is_output =
+        folder.canonicalize().is_ok_and(|folder| output.canonicalize().is_ok_and(|output| folder == output));
+    if is_output {
+        return Err(Failed::before(anyhow!("{} is reused and cannot be the output folder too", folder.display())));
+    }
+    let history = Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot)).map_err(Failed::before)?;
+    Ok(FetchSettings { history: Some(Arc::new(history)), ..settings })
 }
 
 /// What an answer may depend on.

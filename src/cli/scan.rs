@@ -65,7 +65,8 @@ impl Start {
 /// Fetches, then audits.
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
     let options = global.options(args.live.options().or(args.ask.options()))?;
-    let totals = run_scan(global, args, &options, live::settings_with_history(&options)?, "scan")?;
+    let settings = live::settings_with_history(&options, &args.output.output)?;
+    let totals = run_scan(global, args, &options, settings, "scan")?;
     totals.map_or(Ok(Exit::Done), |totals| exit_of(&totals, &args.live))
 }
 
@@ -108,7 +109,8 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let folder = &args.output.output;
     let asked = Asked { command: "fetch", live: &args.live, urls: &args.urls, plan: None, folder };
     let interrupt = Interrupt::watch();
-    let Some(live) = prepare(global, &options, &asked, live::settings_with_history(&options)?, &interrupt)? else {
+    let Some(live) = prepare(global, &options, &asked, live::settings_with_history(&options, folder)?, &interrupt)?
+    else {
         return Ok(Exit::Done);
     };
     let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));

@@ -251,6 +251,6 @@ fn a_second_run_uses_the_answers_of_the_first() {
     let rows = all_parts(&folder.path().join("out"), "fetches", &["attempts"]);
     assert!(rows.iter().all(|row| row[0].as_deref() == Some("0")));
     let (_, said) = run(folder.path(), &arguments(&["--reuse", "out"]), 3);
-    assert!(said.contains("--reuse names the output folder"), "{said}");
+    assert!(said.contains("is reused and cannot be the output folder too"), "{said}");
     run(folder.path(), &arguments(&["--reuse", "nowhere"]), 3);
 }

@@ -364,4 +364,9 @@ fn a_snapshot_of_another_format_is_refused() {
     let (_, stderr) = run(folder.path(), &arguments, 3);
     assert!(stderr.contains("format 9"), "{stderr}");
     assert!(!folder.path().join("out").exists(), "known before any work");
+    let (_, stderr) = run(folder.path(), &[&arguments[..arguments.len() - 1], &["."]].concat(), 3);
+    assert!(stderr.contains("cannot be the output folder"), "{stderr}");
+    let (_, stderr) =
+        run(folder.path(), &["fetch", "a.test", "--contact", "a@b.test", "--reuse", "no", "-o", "out"], 3);
+    assert!(stderr.contains("is no snapshot"), "{stderr}");
 }

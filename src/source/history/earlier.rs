@@ -143,7 +143,8 @@ impl Earlier {
 
     fn copy(&self, target: &Target) -> Option<LastCopy> {
         match self {
-            Self::Answer(answer) => answer.copy(target),
+            Self::Answer(answer) if answer.is_for(target) => answer.copy(target),
+            Self::Answer(_) => None,
             Self::Outage(outage) => outage.copy.clone(),
         }
     }
@@ -342,6 +343,9 @@ mod tests {
     fn an_answer_over_http_is_none_for_those_who_ask_for_https() {
         assert_eq!(word(&plan(answer(HOUR, None), "a.test")), "fresh");
         assert_eq!(word(&plan(answer(HOUR, None), "https://a.test")), "ask");
+        let known = Earlier::Answer(Box::new(answer(HOUR, None)));
+        assert!(known.copy(&target("a.test")).is_some());
+        assert_eq!(known.copy(&target("https://a.test")), None);
     }
 
     #[test]
