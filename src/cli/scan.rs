@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::anyhow;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::{FetchArgs, Format, Global, LiveArgs, ScanArgs};
 use super::exit::{Exit, Failed};
@@ -150,10 +150,12 @@ struct Snapped {
 
 /// Fetches into the parts of a snapshot.
 fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Event)) -> Result<Snapped, Failed> {
-    let Live { fetcher, collection, parts, urls, facts, .. } = live;
+    let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
     interrupt.fetching();
-    let collected = collect(fetcher, collection, parts, observer).map_err(stopped)?;
+    let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
     interrupt.fetched();
+    facts["manners"] = json!(fetcher.manners());
+    facts["own_failures"] = json!(fetcher.own_failures());
     Ok(Snapped { collected, urls, facts })
 }
 

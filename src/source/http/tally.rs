@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::Serialize;
+
 use super::network::NameAnswer;
 
 /// How a fetcher behaved, for the run's metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Manners {
     /// Attempts beyond the first, the one over http after https aside.
     pub retries: u64,
@@ -20,7 +22,7 @@ pub struct Manners {
 }
 
 /// What look-ups of names gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LookUps {
     /// Addresses.
     pub found: u64,
@@ -35,7 +37,7 @@ pub struct LookUps {
 }
 
 /// Failures of this machine, each waited out before it could become the origin's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct OwnFailures {
     /// No descriptor for a connection: too many open files.
     pub descriptors: u64,
