@@ -155,9 +155,9 @@ fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Eve
     let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
     interrupt.fetching();
     let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
-    facts["manners"] = json!(fetcher.manners());
-    facts["short_of"] = json!(fetcher.own_failures());
     interrupt.fetched();
+    facts["manners"] = json!(fetcher.manners());
+    facts["own_failures"] = json!(fetcher.own_failures());
     Ok(Snapped { collected, urls, facts })
 }
 
