@@ -109,7 +109,7 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
     let index = GroupIndex::of(robots);
     let sets = RuleSets::of(robots, &index, &plan.asked);
     let mut budget = Budget::default();
-    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::IsExempt, &mut budget);
+    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::of(plan.matching), &mut budget);
     let coverages: Vec<Coverage> = sets.list.iter().map(coverage_of).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
     let summary = Summary { plan, robots, index: &index, sets: &sets, coverages: &coverages };
@@ -127,6 +127,9 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
 
 /// Directive and value as written.
 pub(super) fn evidence(rule: &Rule<'_>) -> String {
+    if rule.value.is_empty() {
+        return format!("{}:", of_octets(rule.key));
+    }
     let mut text = format!("{}: {}", of_octets(rule.key), of_octets_cut(rule.value, EVIDENCE_OCTETS));
     if rule.value.len() > EVIDENCE_OCTETS {
         text.push('…');

@@ -139,7 +139,7 @@ impl Evaluator {
         let mut buffer = Vec::new();
         for url in urls.iter() {
             let (origin, entry) = resolve(url);
-            let path = RawPath::of_url(url).prepare(&mut buffer);
+            let path = RawPath::read(url, self.plan.matching).prepare(&mut buffer);
             rows.decisions.url(url, origin.as_deref(), entry.checked_at);
             rows.answers(&entry, &path);
             rows.training(url, origin.as_deref(), &entry, &path);

@@ -9,7 +9,7 @@ use crate::robots::group::{GroupIndex, GroupSource};
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::Robots;
 use crate::robots::path::RawPath;
-use crate::robots::token::Asked;
+use crate::robots::token::{Asked, Matching};
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{Preference, Training};
 
@@ -75,7 +75,7 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn explain(&self, plan: &Plan, asked: &Asked, url: &[u8]) -> Explanation {
         let mut buffer = Vec::new();
-        let path = RawPath::of_url(url).prepare(&mut buffer);
+        let path = RawPath::read(url, plan.matching).prepare(&mut buffer);
         let is_path = matches!(url, [b'/', second, ..] if *second != b'/') || url == b"/";
         let class = if is_path || normal_form(url).is_ok() { self.class } else { FetchClass::InvalidTarget };
         let choice = self.file.as_ref().map(|file| file.index.choose(asked));
@@ -96,7 +96,8 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn training(&self, url: &[u8]) -> TrainingExplanation {
         let mut buffer = Vec::new();
-        let path = RawPath::of_url(url).prepare(&mut buffer);
+        let matching = self.robots().map_or(Matching::Rfc9309, |robots| robots.matching);
+        let path = RawPath::read(url, matching).prepare(&mut buffer);
         let without_file = || (Preference::without_file(self.class), None);
         let (preference, hit) = self.file.as_ref().map_or_else(without_file, |file| file.training.preference(&path));
         let rule = hit.and_then(|hit| Some((self.rule(hit)?, hit.line.into())));

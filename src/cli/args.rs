@@ -117,7 +117,7 @@ pub(super) struct AskArgs {
     /// What is made of missing and failed answers: rfc9309, conservative, google [default: rfc9309]
     #[arg(long, value_name = "POLICY", env = "ROBOTS_AUDIT_POLICY", hide_env_values = true)]
     pub(super) policy: Option<String>,
-    /// How files are read: rfc9309 [default: rfc9309]
+    /// How files are read: rfc9309, or google as Google's parser does [default: rfc9309]
     #[arg(long, value_name = "MODE", env = "ROBOTS_AUDIT_MATCHING", hide_env_values = true)]
     pub(super) matching: Option<String>,
     /// Take a crawler's own groups or the wildcard's, never those of its fall-back token

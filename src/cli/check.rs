@@ -15,7 +15,6 @@ use crate::config::{CRAWLERS, Options};
 use crate::origin::Target;
 use crate::robots::access::{FetchClass, Policy, suspect_body};
 use crate::robots::decision::Decision;
-use crate::robots::lex::PARSE_OCTETS;
 use crate::robots::token::Matching;
 use crate::source::folder::BODY_OCTETS;
 use crate::source::http::{Fetched, Fetcher};
@@ -137,7 +136,7 @@ impl Checked<'_> {
             "final_url": seen.final_url,
             "policy": self.plan.policy.as_str(),
             "matching": self.plan.matching.as_str(),
-            "is_truncated": self.answered.body.len() > PARSE_OCTETS,
+            "is_truncated": self.answered.body.len() > self.plan.matching.parse_octets(),
             "results": results(self.plan),
             "side_by_side": results(common),
             "training": self.urls.iter().map(training).collect::<Vec<_>>(),
@@ -169,7 +168,7 @@ impl Checked<'_> {
         if let Some(robots) = self.subject.robots() {
             text += &format!(", {} groups, {} rules", robots.groups.len(), robots.rules.len());
             if robots.is_truncated {
-                text += &format!(", cut at {PARSE_OCTETS} octets");
+                text += &format!(", cut at {} octets", robots.matching.parse_octets());
             }
         }
         if self.plan.policy != Policy::Rfc9309 || self.plan.matching != Matching::Rfc9309 {

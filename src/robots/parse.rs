@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
-use super::lex::{Content, Line, Lines, readable};
+use super::google;
+use super::lex::{Content, Line, Lines, content, readable};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -11,7 +12,8 @@ use super::token::{Agent, Matching, leading_token};
 pub struct Robots<'a> {
     /// The groups, in file order.
     pub groups: Vec<Group<'a>>,
-    /// The rules of all groups, in file order; lines without a value are none.
+    /// The rules of all groups, in file order. Lines without a value are none, but for [`Matching::Google`], where
+    /// they match every path and refuse none.
     pub rules: Vec<Rule<'a>>,
     /// Values of the Sitemap records, in file order (§2.2.4); they belong to no group.
     pub sitemaps: Vec<(Line, &'a [u8])>,
@@ -38,7 +40,7 @@ pub struct Group<'a> {
     pub crawl_delay_s: Option<f64>,
 }
 
-/// An allow or disallow line with a value.
+/// An allow or disallow line; with a value, but for [`Matching::Google`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule<'a> {
     /// Where.
@@ -75,11 +77,13 @@ impl<'a> Robots<'a> {
     /// Parses a body. Every octet string is a file; what cannot be used is a finding.
     #[must_use]
     pub fn parse(body: &'a [u8], matching: Matching) -> Self {
-        let readable = readable(body);
+        let readable = readable(body, matching.parse_octets());
         let mut parser = Parser::new(matching, readable.is_truncated);
         parser.robots.rules.reserve(readable.octets.len() / OCTETS_PER_RULE);
-        for (line, content) in Lines::of(readable.octets) {
-            parser.line(line, content);
+        let lines = Lines::of(readable.octets);
+        match matching {
+            Matching::Rfc9309 => lines.for_each(|(line, text)| parser.line(line, content(text))),
+            Matching::Google => lines.for_each(|(line, text)| parser.line(line, google::line_content(text))),
         }
         parser.finish()
     }
@@ -89,7 +93,8 @@ impl<'a> Robots<'a> {
 const OCTETS_PER_RULE: usize = 40;
 
 /// The keys that mean something, here or to somebody.
-enum Key {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
     UserAgent,
     Rule(Directive),
     CrawlDelay,
@@ -189,7 +194,11 @@ impl<'a> Parser<'a> {
 
     fn record(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
         self.robots.records += 1;
-        match Key::of(key) {
+        let meaning = match self.robots.matching {
+            Matching::Rfc9309 => Key::of(key),
+            Matching::Google => google::key(key).unwrap_or_else(|| Key::of(key)),
+        };
+        match meaning {
             Key::UserAgent => self.user_agent(line, value),
             Key::Rule(directive) => self.rule(Rule { line, directive, key, value }),
             Key::CrawlDelay => self.crawl_delay(line, value),
@@ -240,10 +249,10 @@ impl<'a> Parser<'a> {
             self.find(rule.line, Code::RuleOutsideGroup, rule.value);
             return;
         }
-        if rule.value.is_empty() {
+        if rule.value.is_empty() && self.robots.matching == Matching::Rfc9309 {
             return;
         }
-        if !matches!(rule.value, [b'/' | b'*', ..]) {
+        if !matches!(rule.value, [] | [b'/' | b'*', ..]) {
             self.find(rule.line, Code::RuleNeverMatches, rule.value);
         } else if has_blank(rule.value) {
             self.find(rule.line, Code::RuleWithBlank, rule.value);
@@ -275,7 +284,8 @@ impl<'a> Parser<'a> {
 
     fn close_group(&mut self) {
         let Some(group) = self.robots.groups.last() else { return };
-        if group.rules.is_empty()
+        let has_value = |rule: &Rule<'_>| !rule.value.is_empty();
+        if !self.robots.rules[group.rules.clone()].iter().any(has_value)
             && let Some((line, _)) = group.agents.first().copied()
         {
             self.find(line, Code::GroupWithoutRules, b"");

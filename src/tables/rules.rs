@@ -73,7 +73,7 @@ impl RulesBuilder {
                 let is_listed = octets <= octets_left;
                 octets_left = octets_left.saturating_sub(octets);
                 self.tokens.append_option(is_listed.then(|| tokens.iter().map(Some)));
-                self.octets.append_value(Pattern::octets_of(rule.value).cast_signed());
+                self.octets.append_value(Pattern::octets_of(rule.value, robots.matching).cast_signed());
             }
         }
     }

@@ -1,11 +1,13 @@
 //! The program over the whole conformance corpus: every verdict and every line, out of the Parquet file.
 
 use std::fs::File;
+use std::path::Path;
 
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use robots_audit::robots::token::Matching;
 
 use crate::program::{run, temporary, write};
 use crate::shared;
@@ -14,6 +16,16 @@ use crate::verdicts::{Expected, expected_rows};
 #[test]
 fn the_corpus_out_of_the_table() {
     let Some(shared) = shared::folder("the_corpus_out_of_the_table") else { return };
+    corpus_holds(&shared, Matching::Rfc9309);
+}
+
+#[test]
+fn the_corpus_out_of_the_table_as_google_has_it() {
+    let Some(shared) = shared::folder("the_corpus_out_of_the_table_as_google_has_it") else { return };
+    corpus_holds(&shared, Matching::Google);
+}
+
+fn corpus_holds(shared: &Path, matching: Matching) {
     let expected: Vec<Expected> =
         expected_rows(&shared.join("corpus/verdicts.parquet")).into_values().flatten().collect();
     let mut urls: Vec<&str> = expected.iter().map(|row| row.url.as_str()).collect();
@@ -24,11 +36,11 @@ fn the_corpus_out_of_the_table() {
     write(folder.path(), "urls.txt", urls.join("\n"));
     let from = format!("dir:{}", shared.join("corpus/robots").display());
     let crawlers = crawlers.join(",");
-    let arguments =
-        ["audit", "--from", &from, "--urls", "urls.txt", "--crawlers", &crawlers, "--exact-tokens", "-o", "out", "-q"];
+    let asked = ["--crawlers", &crawlers, "--exact-tokens", "--matching", matching.as_str()];
+    let arguments = [&["audit", "--from", &from, "--urls", "urls.txt", "-o", "out", "-q"], &asked[..]].concat();
     run(folder.path(), &arguments, 0);
     let found = Found::read(&folder.path().join("out/decisions/part-00000.parquet"));
-    let wrong = expected.iter().zip(&found.0).filter(|(expected, found)| !found.is(expected)).count();
+    let wrong = expected.iter().zip(&found.0).filter(|(expected, found)| !found.is(expected, matching)).count();
     assert_eq!((found.0.len(), wrong), (1_865_980, 0));
 }
 
@@ -40,16 +52,15 @@ struct Row {
 }
 
 impl Row {
-    fn is(&self, expected: &Expected) -> bool {
-        (&self.url, &self.crawler, self.allowed, self.line)
-            == (&expected.url, &expected.agent, expected.allowed, expected.line)
+    fn is(&self, expected: &Expected, matching: Matching) -> bool {
+        (&self.url, &self.crawler) == (&expected.url, &expected.agent) && expected.is(matching, self.allowed, self.line)
     }
 }
 
 struct Found(Vec<Row>);
 
 impl Found {
-    fn read(path: &std::path::Path) -> Self {
+    fn read(path: &Path) -> Self {
         let file = File::open(path).expect("a file");
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("a reader");
         let mut rows = Vec::new();
