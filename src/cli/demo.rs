@@ -59,7 +59,14 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             manners: MannersArgs { contact: None, product_token: None, concurrency: None, allow_address: Vec::new() },
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },
-        ask: AskArgs { crawlers: None, registry: None, policy: None, matching: None, exact_tokens: false },
+        ask: AskArgs {
+            crawlers: None,
+            registry: None,
+            policy: None,
+            matching: None,
+            compare_matching: false,
+            exact_tokens: false,
+        },
         output: OutputArgs { output: args.output.clone() },
     })
 }

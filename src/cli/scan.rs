@@ -79,7 +79,9 @@ pub(super) fn run_scan(
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let folder = &args.output.output;
     let live = Live::prepare(global, options, (&args.live, &args.urls), settings, folder)?;
-    let mut computed = Output::open(folder, &COMPUTED_TABLES).map_err(Failed::before)?;
+    let tables = plan.tables();
+    let computed: Vec<Table> = tables.iter().copied().filter(|table| COMPUTED_TABLES.contains(table)).collect();
+    let mut computed = Output::open(folder, &computed).map_err(Failed::before)?;
     let mut progress = Progress::new(global, live.expected);
     let (lines, urls, facts) = make_snapshot(live, folder, &mut |event| progress.event(event))?;
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
@@ -91,7 +93,7 @@ pub(super) fn run_scan(
     computed.finish(&report.footer).map_err(Failed::running)?;
     progress.finish();
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
-    conclude(global, &summary, Table::ALL)?;
+    conclude(global, &summary, &tables)?;
     Ok(report.totals)
 }
 

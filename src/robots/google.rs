@@ -1,10 +1,69 @@
 //! What Google's open-source parser reads otherwise than RFC 9309 has it: lines, keys, names, and the path of a URL.
 //!
 //! Measured against github.com/google/robotstxt at commit 22b355f. How its groups are chosen and how its longest match
-//! decides is as in [`group`](super::group) and [`matcher`](super::matcher).
+//! decides is as in [`group`](super::group) and [`matcher`](super::matcher). What it does otherwise is a [`Quirk`]; each
+//! can be undone alone, which tells why the two modes part.
 
+use super::access::names;
 use super::lex::{Content, content, trim};
 use super::parse::{Directive, Key, Rule};
+use super::token::Matching;
+
+names! {
+    /// What Google's parser does otherwise, as far as it changes verdicts.
+    pub enum Quirk {
+        /// Paths are compared as they are written, and a path may begin with `;`.
+        PathForm => "path_form",
+        /// `/robots.txt` is a path like others.
+        RobotsTxt => "robots_txt",
+        /// Names hold letters, `_` and `-` only, and a crawler's name is taken whole.
+        Token => "token",
+        /// No limit of octets.
+        SizeLimit => "size_limit",
+        /// An allow line for an index page allows its folder.
+        IndexHtml => "index_html",
+        /// A blank may stand for the colon.
+        MissingColon => "missing_colon",
+        /// Keys count by how they begin, also misspelt.
+        MisspeltKey => "misspelt_key",
+        /// A line ends at a NUL octet, and is cut behind so many octets.
+        LineCut => "line_cut",
+    }
+}
+
+/// A mode, or Google's with one quirk undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// The mode.
+    pub matching: Matching,
+    /// What is done as RFC 9309 has it all the same.
+    pub undone: Option<Quirk>,
+}
+
+impl Reading {
+    /// Google's, but for one quirk.
+    #[must_use]
+    pub const fn without(quirk: Quirk) -> Self {
+        Self { matching: Matching::Google, undone: Some(quirk) }
+    }
+
+    /// The mode in which one thing is read.
+    #[must_use]
+    pub fn mode_of(self, quirk: Quirk) -> Matching {
+        if self.undone == Some(quirk) { Matching::Rfc9309 } else { self.matching }
+    }
+
+    /// Whether a quirk is there.
+    fn has(self, quirk: Quirk) -> bool {
+        self.mode_of(quirk) == Matching::Google
+    }
+}
+
+impl From<Matching> for Reading {
+    fn from(matching: Matching) -> Self {
+        Self { matching, undone: None }
+    }
+}
 
 /// Octets of the longest line; what stands behind them on a line is not read.
 pub const LINE_OCTETS: usize = 2_083 * 8 - 1;
@@ -14,13 +73,17 @@ pub const PARSE_OCTETS: usize = 256 * 1024 * 1024;
 
 /// What a line without its comment holds. A NUL octet ends it, and a blank may stand for a missing colon where there
 /// are two words.
-pub(super) fn line_content(text: &[u8]) -> Content<'_> {
-    let text = &text[..text.len().min(LINE_OCTETS)];
-    let text = memchr::memchr(0, text).map_or(text, |end| &text[..end]);
+pub(super) fn line_content(text: &[u8], reading: Reading) -> Content<'_> {
+    let text = if reading.has(Quirk::LineCut) { cut(text) } else { text };
     match content(text) {
-        Content::Other(words) => two_words(words).unwrap_or(Content::Other(words)),
+        Content::Other(words) if reading.has(Quirk::MissingColon) => two_words(words).unwrap_or(Content::Other(words)),
         content => content,
     }
+}
+
+fn cut(text: &[u8]) -> &[u8] {
+    let text = &text[..text.len().min(LINE_OCTETS)];
+    memchr::memchr(0, text).map_or(text, |end| &text[..end])
 }
 
 fn two_words(words: &[u8]) -> Option<Content<'_>> {
@@ -76,6 +139,20 @@ pub(super) fn path_of_url(url: &[u8]) -> &[u8] {
     }
 }
 
+/// Whether undoing a quirk may change what a body, as Google's parser reads it, says; false only where it cannot.
+#[must_use]
+pub fn may_show(quirk: Quirk, body: &[u8], rules: &[Rule<'_>]) -> bool {
+    let is_odd = |octet: &u8| *octet >= 0x80 || matches!(octet, b'%' | b'$');
+    match quirk {
+        Quirk::PathForm => rules.iter().any(|rule| rule.value.iter().any(is_odd)),
+        Quirk::RobotsTxt => false,
+        Quirk::SizeLimit => body.len() > Matching::Rfc9309.parse_octets(),
+        Quirk::IndexHtml => rules.iter().any(|rule| folder_of_index(rule).is_some()),
+        Quirk::LineCut => body.len() > LINE_OCTETS || memchr::memchr(0, body).is_some(),
+        Quirk::Token | Quirk::MissingColon | Quirk::MisspeltKey => true,
+    }
+}
+
 /// Of an allow line for the index page of a folder, the value that allows the folder itself: no longer than the line's
 /// own, so that it decides only where that does not match.
 pub(super) fn folder_of_index(rule: &Rule<'_>) -> Option<Vec<u8>> {
@@ -105,14 +182,15 @@ mod tests {
             ("Disallow: /x\0y", record("Disallow", "/x")),
             ("\0Disallow: /x", Content::Blank),
         ] {
-            assert_eq!(line_content(line.as_bytes()), expected, "{line:?}");
+            assert_eq!(line_content(line.as_bytes(), Matching::Google.into()), expected, "{line:?}");
         }
     }
 
     #[test]
     fn a_line_is_cut_behind_so_many_octets() {
         let line = format!("Disallow: /{}", "x".repeat(LINE_OCTETS));
-        let Content::Record { value, .. } = line_content(line.as_bytes()) else { panic!("a record") };
+        let content = line_content(line.as_bytes(), Matching::Google.into());
+        let Content::Record { value, .. } = content else { panic!("a record") };
         assert_eq!(value.len(), LINE_OCTETS - "Disallow: ".len());
     }
 

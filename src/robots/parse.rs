@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
-use super::google;
+use super::google::{self, Quirk, Reading};
 use super::lex::{Content, Line, Lines, content, readable};
 use super::token::{Agent, Matching, leading_token};
 
@@ -25,8 +25,10 @@ pub struct Robots<'a> {
     pub records: u32,
     /// Whether the body was longer than the size limit.
     pub is_truncated: bool,
-    /// The mode that names were read in.
+    /// The mode that it was read in.
     pub matching: Matching,
+    /// What was done as RFC 9309 has it all the same.
+    pub undone: Option<Quirk>,
 }
 
 /// A run of user-agent lines and the rules after them.
@@ -77,15 +79,27 @@ impl<'a> Robots<'a> {
     /// Parses a body. Every octet string is a file; what cannot be used is a finding.
     #[must_use]
     pub fn parse(body: &'a [u8], matching: Matching) -> Self {
-        let readable = readable(body, matching.parse_octets());
-        let mut parser = Parser::new(matching, readable.is_truncated);
+        Self::parse_as(body, matching.into())
+    }
+
+    /// The same, in a mode of which one quirk may be undone.
+    #[must_use]
+    pub fn parse_as(body: &'a [u8], reading: Reading) -> Self {
+        let readable = readable(body, reading.mode_of(Quirk::SizeLimit).parse_octets());
+        let mut parser = Parser::new(reading, readable.is_truncated);
         parser.robots.rules.reserve(readable.octets.len() / OCTETS_PER_RULE);
         let lines = Lines::of(readable.octets);
-        match matching {
+        match reading.matching {
             Matching::Rfc9309 => lines.for_each(|(line, text)| parser.line(line, content(text))),
-            Matching::Google => lines.for_each(|(line, text)| parser.line(line, google::line_content(text))),
+            Matching::Google => lines.for_each(|(line, text)| parser.line(line, google::line_content(text, reading))),
         }
         parser.finish()
+    }
+
+    /// The mode in which one thing was read.
+    #[must_use]
+    pub fn mode_of(&self, quirk: Quirk) -> Matching {
+        Reading { matching: self.matching, undone: self.undone }.mode_of(quirk)
     }
 }
 
@@ -168,7 +182,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    const fn new(matching: Matching, is_truncated: bool) -> Self {
+    const fn new(Reading { matching, undone }: Reading, is_truncated: bool) -> Self {
         let robots = Robots {
             groups: Vec::new(),
             rules: Vec::new(),
@@ -178,6 +192,7 @@ impl<'a> Parser<'a> {
             records: 0,
             is_truncated,
             matching,
+            undone,
         };
         Self { robots, run_is_open: false, run_is_bridged: false, last_line: Line::FIRST }
     }
@@ -194,7 +209,7 @@ impl<'a> Parser<'a> {
 
     fn record(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
         self.robots.records += 1;
-        let meaning = match self.robots.matching {
+        let meaning = match self.robots.mode_of(Quirk::MisspeltKey) {
             Matching::Rfc9309 => Key::of(key),
             Matching::Google => google::key(key).unwrap_or_else(|| Key::of(key)),
         };
@@ -224,7 +239,7 @@ impl<'a> Parser<'a> {
         }
         self.run_is_open = true;
         self.run_is_bridged = false;
-        let agent = Agent::of_value(value, self.robots.matching);
+        let agent = Agent::of_value(value, self.robots.mode_of(Quirk::Token));
         self.agent_findings(line, value, agent);
         self.robots.groups.last_mut().expect("a run has a group").agents.push((line, agent));
     }
@@ -237,7 +252,7 @@ impl<'a> Parser<'a> {
             Agent::Token(_) | Agent::Star => {}
         }
         if let Agent::Token(token) = agent
-            && is_training_near_miss(token, self.robots.matching)
+            && is_training_near_miss(token, self.robots.mode_of(Quirk::Token))
         {
             self.find(line, Code::TrainingTokenNearMiss, value);
         }

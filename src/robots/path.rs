@@ -7,7 +7,7 @@
 
 use std::cell::OnceCell;
 
-use super::google;
+use super::google::{self, Quirk, Reading};
 use super::token::Matching;
 
 /// Octets that stand for themselves whether escaped or not (RFC 3986 §2.3).
@@ -21,21 +21,35 @@ pub struct RawPath<'a> {
     /// Octets of path and query; empty where the URL ends at its authority.
     octets: &'a [u8],
     needs_slash: bool,
-    matching: Matching,
+    reading: Reading,
 }
 
 impl<'a> RawPath<'a> {
     /// Cuts path and query from a URL as a mode has it.
     #[must_use]
     pub fn read(url: &'a [u8], matching: Matching) -> Self {
-        match matching {
-            Matching::Rfc9309 => Self::of_url(url),
-            Matching::Google => Self::new(google::path_of_url(url), matching),
+        Self::read_as(url, matching.into())
+    }
+
+    /// The same, in a mode of which one quirk may be undone.
+    #[must_use]
+    pub fn read_as(url: &'a [u8], reading: Reading) -> Self {
+        match reading.mode_of(Quirk::PathForm) {
+            Matching::Rfc9309 => Self { reading, ..Self::of_url(url) },
+            Matching::Google => Self::new(google::path_of_url(url), reading),
         }
     }
 
-    fn new(octets: &'a [u8], matching: Matching) -> Self {
-        Self { octets, needs_slash: octets.first() != Some(&b'/'), matching }
+    fn new(octets: &'a [u8], reading: Reading) -> Self {
+        Self { octets, needs_slash: octets.first() != Some(&b'/'), reading }
+    }
+
+    fn form(self) -> Matching {
+        self.reading.mode_of(Quirk::PathForm)
+    }
+
+    fn path(self, octets: &[u8]) -> Path<'_> {
+        Path::new(octets, self.reading.mode_of(Quirk::RobotsTxt))
     }
 
     /// The same as RFC 9309 has it: from `scheme://authority/path?query#fragment`, `//authority/path` or `/path`.
@@ -49,7 +63,7 @@ impl<'a> RawPath<'a> {
             [b'/', ..] => url,
             _ => after_authority(after_scheme(url)),
         };
-        Self::new(octets, Matching::Rfc9309)
+        Self::new(octets, Matching::Rfc9309.into())
     }
 
     /// The normal form, ready to be asked; it is built in `buffer` where the URL is not in that form already.
@@ -62,11 +76,11 @@ impl<'a> RawPath<'a> {
     where
         'a: 'b,
     {
-        if !self.needs_slash && (self.matching == Matching::Google || is_plain(self.octets, Form::PATH)) {
-            return Path::new(self.octets, self.matching);
+        if !self.needs_slash && (self.form() == Matching::Google || is_plain(self.octets, Form::PATH)) {
+            return self.path(self.octets);
         }
         self.normalise_into(buffer);
-        Path::new(buffer, self.matching)
+        self.path(buffer)
     }
 
     /// Writes the normal form into `buffer`, whose former content is dropped; see [`prepare`](Self::prepare).
@@ -75,7 +89,7 @@ impl<'a> RawPath<'a> {
         if self.needs_slash {
             buffer.push(b'/');
         }
-        match self.matching {
+        match self.form() {
             Matching::Rfc9309 => normalise(self.octets, Form::PATH, buffer),
             Matching::Google => buffer.extend_from_slice(self.octets),
         }
@@ -96,7 +110,7 @@ pub struct Path<'a> {
     octets: &'a [u8],
     head: u64,
     marks: OnceCell<Marks>,
-    matching: Matching,
+    exempts_robots_txt: bool,
 }
 
 impl<'a> Path<'a> {
@@ -106,10 +120,9 @@ impl<'a> Path<'a> {
         Self::new(normalised, Matching::Rfc9309)
     }
 
-    /// A path that is in the form of a mode already: it begins with `/`.
-    #[must_use]
-    pub fn new(octets: &'a [u8], matching: Matching) -> Self {
-        Self { octets, head: head(octets), marks: OnceCell::new(), matching }
+    fn new(octets: &'a [u8], rules_file: Matching) -> Self {
+        let exempts_robots_txt = rules_file.exempts_robots_txt();
+        Self { octets, head: head(octets), marks: OnceCell::new(), exempts_robots_txt }
     }
 
     /// The octets.
@@ -121,7 +134,7 @@ impl<'a> Path<'a> {
     /// Whether it is the rules file itself, which is always allowed (§2.2.2), but for [`Matching::Google`].
     #[must_use]
     pub fn is_robots_txt(&self) -> bool {
-        self.matching.exempts_robots_txt() && is_robots_txt(self.octets)
+        self.exempts_robots_txt && is_robots_txt(self.octets)
     }
 
     /// The first eight octets; see [`head`].
@@ -232,6 +245,7 @@ impl Form {
 }
 
 /// Whether some octets are their own normal form, as most are; a lone `%` is taken for an escape.
+#[inline]
 pub(super) fn is_plain(raw: &[u8], form: Form) -> bool {
     // Without a way out in between, this is done for many octets at once.
     !raw.iter().fold(false, |found, octet| found | is_odd(*octet, form))

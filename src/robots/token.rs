@@ -18,6 +18,15 @@ names! {
 }
 
 impl Matching {
+    /// The other mode.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Rfc9309 => Self::Google,
+            Self::Google => Self::Rfc9309,
+        }
+    }
+
     /// Octets of a body that are read (§2.5).
     #[must_use]
     pub const fn parse_octets(self) -> usize {

@@ -8,6 +8,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use robots_audit::robots::token::Matching;
+use serde_json::Value;
 
 use crate::program::{run, temporary, write};
 use crate::shared;
@@ -25,6 +26,19 @@ fn the_corpus_out_of_the_table_as_google_has_it() {
     corpus_holds(&shared, Matching::Google);
 }
 
+/// Rows by cause, as the conformance data tell them; its `together` are those of two causes.
+const CAUSES: [(&str, u64); 9] = [
+    ("path_form", 67_423),
+    ("robots_txt", 8_834),
+    ("token", 3_348),
+    ("size_limit", 260),
+    ("index_html", 120),
+    ("missing_colon", 80),
+    ("misspelt_key", 42),
+    ("line_cut", 0),
+    ("several", 366),
+];
+
 fn corpus_holds(shared: &Path, matching: Matching) {
     let expected: Vec<Expected> =
         expected_rows(&shared.join("corpus/verdicts.parquet")).into_values().flatten().collect();
@@ -36,12 +50,18 @@ fn corpus_holds(shared: &Path, matching: Matching) {
     write(folder.path(), "urls.txt", urls.join("\n"));
     let from = format!("dir:{}", shared.join("corpus/robots").display());
     let crawlers = crawlers.join(",");
-    let asked = ["--crawlers", &crawlers, "--exact-tokens", "--matching", matching.as_str()];
+    let asked = ["--crawlers", &crawlers, "--exact-tokens", "--matching", matching.as_str(), "--compare-matching"];
     let arguments = [&["audit", "--from", &from, "--urls", "urls.txt", "-o", "out", "-q"], &asked[..]].concat();
     run(folder.path(), &arguments, 0);
     let found = Found::read(&folder.path().join("out/decisions/part-00000.parquet"));
     let wrong = expected.iter().zip(&found.0).filter(|(expected, found)| !found.is(expected, matching)).count();
     assert_eq!((found.0.len(), wrong), (1_865_980, 0));
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("out/run.json")).expect("a file")).expect("JSON");
+    let causes = &report["matching_differences"]["causes"];
+    let found: Vec<(&str, u64)> =
+        CAUSES.iter().map(|(cause, _)| (*cause, causes[cause].as_u64().expect("a number"))).collect();
+    assert_eq!(found, CAUSES);
 }
 
 struct Row {

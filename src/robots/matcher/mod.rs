@@ -133,7 +133,7 @@ impl RuleSet {
 
     fn unprepared(robots: &Robots<'_>, groups: &[u32]) -> Self {
         let ranges = groups.iter().map(|group| robots.groups[*group as usize].rules.clone());
-        let rules = Rules::of(&robots.rules, ranges.clone(), robots.matching);
+        let rules = Rules::of(robots, ranges.clone());
         let valued = ranges.flat_map(|range| &robots.rules[range]).filter(|rule| !rule.value.is_empty());
         let of = |directive| small(valued.clone().filter(|rule| rule.directive == directive).count());
         let (n_allow, n_disallow) = (of(Directive::Allow), of(Directive::Disallow));

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::{Entry, Hit};
-use crate::robots::google;
+use crate::robots::google::{self, Quirk};
 use crate::robots::lex::Line;
-use crate::robots::parse::{Directive, Rule};
+use crate::robots::parse::{Directive, Robots, Rule};
 use crate::robots::pattern::{self, Pattern, Shape, compile};
 use crate::robots::token::Matching;
 
@@ -59,16 +59,18 @@ pub(super) struct Rules {
 
 impl Rules {
     /// Compiles rules of a file, given by their ranges in its list.
-    pub(super) fn of(all: &[Rule<'_>], ranges: impl Iterator<Item = Range<usize>> + Clone, matching: Matching) -> Self {
+    pub(super) fn of(robots: &Robots<'_>, ranges: impl Iterator<Item = Range<usize>> + Clone) -> Self {
+        let all = &robots.rules[..];
+        let (form, index) = (robots.mode_of(Quirk::PathForm), robots.mode_of(Quirk::IndexHtml));
         let octets = ranges.clone().flat_map(|range| &all[range]).map(|rule| rule.value.len()).sum();
         let mut list = Vec::with_capacity(ranges.clone().map(|range| range.len()).sum());
         let mut texts = Vec::with_capacity(octets);
         for (place, rule) in ranges.flat_map(|range| range.clone().zip(&all[range])) {
-            list.extend(Compiled::of(&compile(rule.value, matching, &mut texts), rule, place));
-            if matching == Matching::Google
+            list.extend(Compiled::of(&compile(rule.value, form, &mut texts), rule, place));
+            if index == Matching::Google
                 && let Some(folder) = google::folder_of_index(rule)
             {
-                list.extend(Compiled::of(&compile(&folder, matching, &mut texts), rule, place));
+                list.extend(Compiled::of(&compile(&folder, form, &mut texts), rule, place));
             }
         }
         list.sort_unstable_by_key(Compiled::precedence);
