@@ -26,17 +26,18 @@ fn the_corpus_out_of_the_table_as_google_has_it() {
     corpus_holds(&shared, Matching::Google);
 }
 
-/// Rows by cause, as the conformance data tell them; its `together` are those of two causes.
+/// Rows by cause. The conformance data, which were counted in another way, have the same numbers, but for 22 rows that
+/// need two quirks: there they stand under one of these (20 at `size_limit`, 2 at `misspelt_key`).
 const CAUSES: [(&str, u64); 9] = [
     ("path_form", 67_423),
     ("robots_txt", 8_834),
     ("token", 3_348),
-    ("size_limit", 260),
+    ("size_limit", 240),
     ("index_html", 120),
     ("missing_colon", 80),
-    ("misspelt_key", 42),
+    ("misspelt_key", 40),
     ("line_cut", 0),
-    ("several", 366),
+    ("several", 388),
 ];
 
 fn corpus_holds(shared: &Path, matching: Matching) {
