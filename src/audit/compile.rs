@@ -3,6 +3,7 @@
 
 use arrow::array::RecordBatch;
 
+use super::compare::Comparison;
 use super::plan::Plan;
 use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::decision::Answer;
@@ -38,6 +39,8 @@ pub struct CompiledBody {
     pub access: Vec<CrawlerAccess>,
     /// The row of `training`.
     pub training_row: TrainingRow,
+    /// The other mode of matching, where the plan compares them.
+    pub comparison: Option<Box<Comparison>>,
 }
 
 /// Neighbouring crawlers of the plan that obey the same rules for the same reason.
@@ -87,7 +90,7 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
         rows.1.push(&hash, &robots);
         rows.2.body(&hash);
         robots.findings.iter().for_each(|finding| rows.2.push(finding));
-        let (body, open_questions) = compile(plan, &robots);
+        let (body, open_questions) = compile(plan, &body, &robots);
         if open_questions > 0 {
             rows.2.push(&Finding { line: Line::FIRST, code: Code::AccessUndetermined, raw: b"" });
         }
@@ -104,12 +107,18 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
     }
 }
 
+/// Compiles one body.
+#[must_use]
+pub fn body(plan: &Plan, body: &[u8]) -> CompiledBody {
+    compile(plan, body, &Robots::parse(body, plan.matching)).0
+}
+
 /// Compiles one parsed body; also how many rule sets have an access class that could not be settled.
-fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
+fn compile(plan: &Plan, octets: &[u8], robots: &Robots<'_>) -> (CompiledBody, u64) {
     let index = GroupIndex::of(robots);
     let sets = RuleSets::of(robots, &index, &plan.asked);
     let mut budget = Budget::default();
-    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::IsExempt, &mut budget);
+    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::of(plan.matching), &mut budget);
     let coverages: Vec<Coverage> = sets.list.iter().map(coverage_of).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
     let summary = Summary { plan, robots, index: &index, sets: &sets, coverages: &coverages };
@@ -120,6 +129,7 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
         evidence: robots.rules.iter().map(|rule| evidence(rule).into()).collect(),
         training,
         segments: Segment::all(&sets.crawlers),
+        comparison: plan.compare_matching.then(|| Box::new(Comparison::of(plan, octets, robots, &sets))),
         sets,
     };
     (body, undetermined)
@@ -127,6 +137,9 @@ fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
 
 /// Directive and value as written.
 pub(super) fn evidence(rule: &Rule<'_>) -> String {
+    if rule.value.is_empty() {
+        return format!("{}:", of_octets(rule.key));
+    }
     let mut text = format!("{}: {}", of_octets(rule.key), of_octets_cut(rule.value, EVIDENCE_OCTETS));
     if rule.value.len() > EVIDENCE_OCTETS {
         text.push('…');

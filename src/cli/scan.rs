@@ -85,7 +85,9 @@ pub(super) fn run_scan(
     let asked = Asked { command, live: &args.live, urls: &args.urls, plan: Some(&plan), folder };
     let interrupt = Interrupt::watch();
     let Some(live) = prepare(global, options, &asked, settings, &interrupt)? else { return Ok(None) };
-    let mut computed = Output::open(folder, &COMPUTED_TABLES).map_err(Failed::before)?;
+    let tables = plan.tables();
+    let computed: Vec<Table> = tables.iter().copied().filter(|table| COMPUTED_TABLES.contains(table)).collect();
+    let mut computed = Output::open(folder, &computed).map_err(Failed::before)?;
     let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
     let Snapped { collected, urls, facts } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
@@ -97,7 +99,7 @@ pub(super) fn run_scan(
     computed.finish(&report.footer).map_err(Failed::running)?;
     progress.finish();
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
-    conclude(global, &summary, Table::ALL)?;
+    conclude(global, &summary, &tables)?;
     collected.journal.end().map_err(Failed::running)?;
     Ok(Some(report.totals))
 }

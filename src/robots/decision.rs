@@ -96,7 +96,11 @@ impl Answer {
         if path.is_robots_txt() { Some(Self::ROBOTS_TXT) } else { Self::without_rules(policy, class, outage) }
     }
 
-    /// The answer about `/robots.txt` itself, under every class and policy (§2.2.2).
+    /// The answer where the source holds nothing to decide on.
+    pub const NOT_COLLECTED: Self =
+        Self { decision: Decision::Unresolved, source: DecisionSource::NotCollected, hit: None };
+
+    /// The answer about `/robots.txt` itself, under every class and policy (§2.2.2), but for Google's matching.
     pub const ROBOTS_TXT: Self = Self { decision: Decision::Allow, source: DecisionSource::RobotsTxt, hit: None };
 }
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
-use super::lex::{Content, Line, Lines, readable};
+use super::google::{self, Quirk, Reading};
+use super::lex::{Content, Line, Lines, content, readable};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -11,7 +12,8 @@ use super::token::{Agent, Matching, leading_token};
 pub struct Robots<'a> {
     /// The groups, in file order.
     pub groups: Vec<Group<'a>>,
-    /// The rules of all groups, in file order; lines without a value are none.
+    /// The rules of all groups, in file order. Lines without a value are none, but for [`Matching::Google`], where
+    /// they match every path and refuse none.
     pub rules: Vec<Rule<'a>>,
     /// Values of the Sitemap records, in file order (§2.2.4); they belong to no group.
     pub sitemaps: Vec<(Line, &'a [u8])>,
@@ -23,8 +25,10 @@ pub struct Robots<'a> {
     pub records: u32,
     /// Whether the body was longer than the size limit.
     pub is_truncated: bool,
-    /// The mode that names were read in.
+    /// The mode that it was read in.
     pub matching: Matching,
+    /// What was done as RFC 9309 has it all the same.
+    pub undone: Option<Quirk>,
 }
 
 /// A run of user-agent lines and the rules after them.
@@ -38,7 +42,7 @@ pub struct Group<'a> {
     pub crawl_delay_s: Option<f64>,
 }
 
-/// An allow or disallow line with a value.
+/// An allow or disallow line; with a value, but for [`Matching::Google`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule<'a> {
     /// Where.
@@ -75,13 +79,27 @@ impl<'a> Robots<'a> {
     /// Parses a body. Every octet string is a file; what cannot be used is a finding.
     #[must_use]
     pub fn parse(body: &'a [u8], matching: Matching) -> Self {
-        let readable = readable(body);
-        let mut parser = Parser::new(matching, readable.is_truncated);
+        Self::parse_as(body, matching.into())
+    }
+
+    /// The same, in a mode of which one quirk may be undone.
+    #[must_use]
+    pub fn parse_as(body: &'a [u8], reading: Reading) -> Self {
+        let readable = readable(body, reading.mode_of(Quirk::SizeLimit).parse_octets());
+        let mut parser = Parser::new(reading, readable.is_truncated);
         parser.robots.rules.reserve(readable.octets.len() / OCTETS_PER_RULE);
-        for (line, content) in Lines::of(readable.octets) {
-            parser.line(line, content);
+        let lines = Lines::of(readable.octets);
+        match reading.matching {
+            Matching::Rfc9309 => lines.for_each(|(line, text)| parser.line(line, content(text))),
+            Matching::Google => lines.for_each(|(line, text)| parser.line(line, google::line_content(text, reading))),
         }
         parser.finish()
+    }
+
+    /// The mode in which one thing was read.
+    #[must_use]
+    pub fn mode_of(&self, quirk: Quirk) -> Matching {
+        Reading { matching: self.matching, undone: self.undone }.mode_of(quirk)
     }
 }
 
@@ -89,7 +107,8 @@ impl<'a> Robots<'a> {
 const OCTETS_PER_RULE: usize = 40;
 
 /// The keys that mean something, here or to somebody.
-enum Key {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
     UserAgent,
     Rule(Directive),
     CrawlDelay,
@@ -163,7 +182,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    const fn new(matching: Matching, is_truncated: bool) -> Self {
+    const fn new(Reading { matching, undone }: Reading, is_truncated: bool) -> Self {
         let robots = Robots {
             groups: Vec::new(),
             rules: Vec::new(),
@@ -173,6 +192,7 @@ impl<'a> Parser<'a> {
             records: 0,
             is_truncated,
             matching,
+            undone,
         };
         Self { robots, run_is_open: false, run_is_bridged: false, last_line: Line::FIRST }
     }
@@ -189,7 +209,11 @@ impl<'a> Parser<'a> {
 
     fn record(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
         self.robots.records += 1;
-        match Key::of(key) {
+        let meaning = match self.robots.mode_of(Quirk::MisspeltKey) {
+            Matching::Rfc9309 => Key::of(key),
+            Matching::Google => google::key(key).unwrap_or_else(|| Key::of(key)),
+        };
+        match meaning {
             Key::UserAgent => self.user_agent(line, value),
             Key::Rule(directive) => self.rule(Rule { line, directive, key, value }),
             Key::CrawlDelay => self.crawl_delay(line, value),
@@ -215,7 +239,7 @@ impl<'a> Parser<'a> {
         }
         self.run_is_open = true;
         self.run_is_bridged = false;
-        let agent = Agent::of_value(value, self.robots.matching);
+        let agent = Agent::of_value(value, self.robots.mode_of(Quirk::Token));
         self.agent_findings(line, value, agent);
         self.robots.groups.last_mut().expect("a run has a group").agents.push((line, agent));
     }
@@ -228,7 +252,7 @@ impl<'a> Parser<'a> {
             Agent::Token(_) | Agent::Star => {}
         }
         if let Agent::Token(token) = agent
-            && is_training_near_miss(token, self.robots.matching)
+            && is_training_near_miss(token, self.robots.mode_of(Quirk::Token))
         {
             self.find(line, Code::TrainingTokenNearMiss, value);
         }
@@ -240,10 +264,10 @@ impl<'a> Parser<'a> {
             self.find(rule.line, Code::RuleOutsideGroup, rule.value);
             return;
         }
-        if rule.value.is_empty() {
+        if rule.value.is_empty() && self.robots.matching == Matching::Rfc9309 {
             return;
         }
-        if !matches!(rule.value, [b'/' | b'*', ..]) {
+        if !matches!(rule.value, [] | [b'/' | b'*', ..]) {
             self.find(rule.line, Code::RuleNeverMatches, rule.value);
         } else if has_blank(rule.value) {
             self.find(rule.line, Code::RuleWithBlank, rule.value);
@@ -275,7 +299,8 @@ impl<'a> Parser<'a> {
 
     fn close_group(&mut self) {
         let Some(group) = self.robots.groups.last() else { return };
-        if group.rules.is_empty()
+        let has_value = |rule: &Rule<'_>| !rule.value.is_empty();
+        if !self.robots.rules[group.rules.clone()].iter().any(has_value)
             && let Some((line, _)) = group.agents.first().copied()
         {
             self.find(line, Code::GroupWithoutRules, b"");

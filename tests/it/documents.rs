@@ -11,7 +11,8 @@ use robots_audit::robots::finding::Code;
 use robots_audit::robots::parse::Robots;
 use robots_audit::robots::token::Matching;
 use robots_audit::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, rules, training, training_verdicts,
+    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
+    training_verdicts,
 };
 
 fn document(name: &str) -> String {
@@ -55,6 +56,7 @@ fn schema(table: Table) -> SchemaRef {
         Table::Rules => rules::schema(),
         Table::Findings => findings::schema(),
         Table::Crawlers => crawlers::schema(),
+        Table::MatchingDifferences => matching_differences::schema(),
     }
 }
 

@@ -37,13 +37,13 @@ fn every_view_answers_from_any_directory() {
     write(
         folder.path(),
         "bodies/a.test.txt",
-        "User-agent: *\nDisalow: /x\nDisallow: /x\nUser-agent: GPTBot\nAllow: /\n",
+        "User-agent: *\nDisalow: /$\nDisallow: /x\nUser-agent: GPTBot\nAllow: /\n",
     );
     let training = "User-agent: __usage_ai-training\nDisallow: /\n";
     write(folder.path(), "bodies/b.test.txt", training);
     // A name that is awkward in SQL and in a glob pattern.
     let out = "o'ut [1]";
-    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", out], 0);
+    run(folder.path(), &["audit", "--from", "dir:bodies", "--compare-matching", "-o", out], 0);
     let script = QUERY.replace("FOLDER", &folder.path().join(out).display().to_string().replace('\'', "\\'"));
     let elsewhere = temporary();
     let Some(counts) = python("every_view_answers_from_any_directory", elsewhere.path(), "duckdb", &script) else {

@@ -136,6 +136,7 @@ fn invented_bodies() {
         rules += robots.rules.len();
         findings += robots.findings.len();
         everything_answers(&body, &robots);
+        everything_answers(&body, &Robots::parse(&body, Matching::Google));
     }
     assert!(rules > 100_000 && findings > 100_000, "tame bodies: {rules} rules, {findings} findings");
 }
@@ -146,7 +147,9 @@ fn real_bodies() {
     let mut bodies = 0;
     for entry in fs::read_dir(shared.join("corpus/robots")).expect("readable") {
         let body = fs::read(entry.expect("readable").path()).expect("readable");
-        everything_answers(&body, &Robots::parse(&body, Matching::Rfc9309));
+        for mode in Matching::ALL {
+            everything_answers(&body, &Robots::parse(&body, *mode));
+        }
         bodies += 1;
     }
     assert!(bodies > 7_000, "only {bodies} bodies");
@@ -157,34 +160,37 @@ fn everything_answers(body: &[u8], robots: &Robots<'_>) {
     assert!(robots.records <= robots.lines);
     let _ = suspect_body(body);
     let index = GroupIndex::of(robots);
-    let paths: Vec<Vec<u8>> = URLS.iter().map(|url| RawPath::of_url(url).normalised()).collect();
+    let mode = robots.matching;
+    let mut buffers = vec![Vec::new(); URLS.len()];
+    let paths = URLS.iter().zip(&mut buffers).map(|(url, buffer)| RawPath::read(url, mode).prepare(buffer));
+    let paths: Vec<Path<'_>> = paths.collect();
     for crawler in CRAWLERS {
-        let choice = index.choose(&Asked::named(crawler, Matching::Rfc9309).expect("a token"));
-        rule_set_answers(&RuleSet::of_groups(robots, choice.groups), choice.source, &paths);
+        let choice = index.choose(&Asked::named(crawler, mode).expect("a token"));
+        rule_set_answers(&RuleSet::of_groups(robots, choice.groups), choice.source, (&paths, RulesFile::of(mode)));
     }
     training_answers(robots, &index, &paths);
     rows_are_written(body, robots);
 }
 
 /// The access class never contradicts a verdict.
-fn rule_set_answers(rules: &RuleSet, source: GroupSource, paths: &[Vec<u8>]) {
-    let coverage = coverage::of_rules(rules, RulesFile::IsExempt, &mut Budget::default());
+fn rule_set_answers(rules: &RuleSet, source: GroupSource, (paths, rules_file): (&[Path<'_>], RulesFile)) {
+    let coverage = coverage::of_rules(rules, rules_file, &mut Budget::default());
     for path in paths {
-        let verdict = Verdict::of_path(rules, source, &Path::of(path));
+        let verdict = Verdict::of_path(rules, source, path);
         let agrees = match coverage {
             Coverage::Everything => verdict.is_allowed(),
-            Coverage::Nothing => !verdict.is_allowed() || path == b"/robots.txt",
+            Coverage::Nothing => !verdict.is_allowed() || path.is_robots_txt(),
             Coverage::Partial | Coverage::Undetermined => true,
         };
-        assert!(agrees, "{coverage:?}, but {verdict:?} on {}", String::from_utf8_lossy(path));
+        assert!(agrees, "{coverage:?}, but {verdict:?} on {}", String::from_utf8_lossy(path.octets()));
     }
 }
 
-fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Vec<u8>]) {
+fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Path<'_>]) {
     let training = Training::of(robots, index);
     let scope = training.scope();
     for path in paths {
-        let preference = training.preference(&Path::of(path)).0;
+        let preference = training.preference(path).0;
         let agrees = match scope {
             Scope::NoneExpressed => preference == Preference::NoneExpressed,
             Scope::InFavor => preference == Preference::InFavor,
@@ -192,7 +198,7 @@ fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Vec<u8>]) 
             Scope::Mixed => matches!(preference, Preference::InFavor | Preference::Against),
             Scope::Unknown => false,
         };
-        assert!(agrees, "{scope}, but {preference} on {}", String::from_utf8_lossy(path));
+        assert!(agrees, "{scope}, but {preference} on {}", String::from_utf8_lossy(path.octets()));
     }
     assert!(training::near_misses(robots).len() <= TOKENS_LISTED);
     assert!(training::other_policy_tokens(robots).len() <= TOKENS_LISTED);
