@@ -22,4 +22,6 @@ mod pages;
 #[cfg(feature = "cli")]
 mod program;
 mod shared;
+#[cfg(feature = "cli")]
+mod signals;
 mod verdicts;
