@@ -60,7 +60,7 @@ impl Stated {
     }
 
     /// Takes over what a later record states; whether that takes something back.
-    fn override_with(&mut self, later: &Self) -> bool {
+    fn override_with(&mut self, later: Self) -> bool {
         let mut is_contradiction = false;
         for (known, new) in self.signals.iter_mut().zip(later.signals) {
             is_contradiction |= known.zip(new).is_some_and(|(known, new)| known != new);
@@ -127,7 +127,7 @@ fn read(pairs: &[u8]) -> Read {
     let mut read = Read::default();
     for part in pairs.split(|octet| *octet == b',') {
         match pair(part) {
-            Some(stated) => read.is_contradiction |= read.stated.override_with(&stated),
+            Some(stated) => read.is_contradiction |= read.stated.override_with(stated),
             None => read.has_invalid_part = true,
         }
     }
@@ -175,7 +175,7 @@ impl ContentSignal {
                 }
                 &mut own
             };
-            record.is_contradiction |= known.override_with(&record.stated);
+            record.is_contradiction |= known.override_with(record.stated);
         }
         Self { records }
     }
@@ -188,7 +188,7 @@ impl ContentSignal {
         for record in &self.records {
             let is_own = record.group.is_none_or(|group| groups.binary_search(&group).is_ok());
             if is_own && record.path.as_ref().is_none_or(|pattern| pattern.matches(path.octets())) {
-                stated.override_with(&record.stated);
+                stated.override_with(record.stated);
             }
         }
         stated
@@ -220,7 +220,7 @@ mod tests {
     }
 
     /// Search, ai-input and ai-train as `y`, `n` or `-`.
-    fn letters(stated: &Stated) -> String {
+    fn letters(stated: Stated) -> String {
         let letter = |key: &SignalKey| match stated.get(*key) {
             Some(Signal::Yes) => 'y',
             Some(Signal::No) => 'n',
@@ -244,7 +244,7 @@ mod tests {
             ("search=yes, search=no", "n--", false),
         ] {
             let read = read(value.as_bytes());
-            assert_eq!((letters(&read.stated).as_str(), read.has_invalid_part), (expected, is_invalid), "{value:?}");
+            assert_eq!((letters(read.stated).as_str(), read.has_invalid_part), (expected, is_invalid), "{value:?}");
         }
         assert_eq!(read(b"use=Reference").stated.keeping, Some(Keeping::Reference));
         assert_eq!(meaning(b"/a ai-train=no, use=full").as_deref(), Some("ai-train no, use full on /a"));
@@ -259,7 +259,7 @@ mod tests {
         );
         let of = |crawler: &str, path: &str| {
             let choice = index.choose(&Asked::named(crawler, Matching::Rfc9309).expect("a token"));
-            letters(&signal.stated(choice.groups, &Path::of(path.as_bytes())))
+            letters(signal.stated(choice.groups, &Path::of(path.as_bytes())))
         };
         assert_eq!(of("*", "/"), "yny");
         assert_eq!(of("*", "/api/x"), "nny");

@@ -13,6 +13,7 @@ use robots_audit::robots::token::{Asked, Matching};
 use robots_audit::robots::verdict::Verdict;
 use robots_audit::signals::Signals;
 use robots_audit::signals::conflict::{CrawlerRoots, RootAccess};
+use robots_audit::signals::fact::Fact;
 use robots_audit::signals::report::PREFERENCE_FINDINGS;
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
 use robots_audit::tables::bodies::{BodiesBuilder, BodyCounts};
@@ -221,7 +222,7 @@ fn signals_answer(body: &[u8], robots: &Robots<'_>, index: &GroupIndex) {
     let facts = signals.facts();
     assert!(facts.iter().all(|fact| u32::from(fact.line) <= robots.lines));
     assert!(facts.is_sorted_by_key(|fact| fact.line));
-    for meaning in facts.iter().filter_map(|fact| fact.meaning()) {
+    for meaning in facts.iter().filter_map(Fact::meaning) {
         assert!(!meaning.is_empty());
     }
     let gptbot = Asked::named("GPTBot", Matching::Rfc9309).expect("a token");
