@@ -2,6 +2,10 @@
 //!
 //! Sources: draft-ietf-aipref-attach-05 (the rule), draft-ietf-aipref-vocab (its labels), RFC 9651 (its value, a
 //! dictionary of structured fields).
+//!
+//! The first makes it a rule of its group, which by the grammar would end a run of user-agent lines. Here it does not, as
+//! for every reader of RFC 9309 alone: groups, and with them verdicts, depend on no signal. Where a run goes on behind
+//! such a rule, the parser finds `bridged_agents`.
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
