@@ -7,6 +7,8 @@ use crate::robots::access::FetchClass;
 pub enum Event {
     /// A stage begins; of how many items, where that is known.
     Stage(Stage, Option<u64>),
+    /// So many origins have their row from an earlier, unfinished run.
+    Kept(u64),
     /// An origin got its row.
     Fetched(FetchClass),
     /// So many bodies were compiled.

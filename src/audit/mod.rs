@@ -41,6 +41,7 @@ use thiserror::Error;
 use crate::source::folder::FolderError;
 use crate::source::input::InputError;
 use crate::source::snapshot::SnapshotError;
+use crate::tables::journal::JournalError;
 use crate::tables::sink::SinkError;
 
 /// What stops a run. One origin's trouble never does; it is a row.
@@ -59,6 +60,27 @@ pub enum AuditError {
     /// The output folder.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// The journal of a live run.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// An unfinished run that cannot be gone on with.
+    #[cfg(feature = "http")]
+    #[error(transparent)]
+    Resume(#[from] collect::parts::ResumeError),
+    /// Somebody asked to stop.
+    #[error("interrupted; {rows} rows are kept")]
+    Interrupted {
+        /// Rows that need not be fetched again.
+        rows: u64,
+    },
+    /// More origins gave no answer than are borne.
+    #[error("{failures} origins gave no answer, more than --max-errors bears; {rows} rows are kept")]
+    TooManyFailures {
+        /// Origins without an answer.
+        failures: u64,
+        /// Rows that need not be fetched again.
+        rows: u64,
+    },
     /// Rows that no file can hold.
     #[error("cannot encode rows of decisions")]
     Encode(#[from] ParquetError),

@@ -124,6 +124,7 @@ impl Output {
     /// Where the folder or a file cannot be made.
     pub fn open(folder: &Path, tables: &[Table]) -> Result<Self, SinkError> {
         sink::make_folder(folder)?;
+        tables.iter().try_for_each(|table| sink::remove_temporary(folder, *table))?;
         let file = |table: &Table| OutputFile::create(folder, *table).map(|file| (*table, file));
         let files = tables.iter().map(file).collect::<Result<_, _>>()?;
         Ok(Self { folder: folder.to_owned(), files })

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::robots::group::GroupSource;
@@ -15,8 +17,8 @@ use crate::tables::training::TrainingRow;
 pub struct Totals {
     /// Lines, and what became of them.
     pub lines: LineTotals,
-    /// Rows of `fetches` by class, in the order of [`FetchClass::ALL`].
-    pub classes: [u64; FetchClass::ALL.len()],
+    /// Rows of `fetches` by class.
+    pub classes: Classes,
     /// For each crawler of the plan.
     pub crawlers: Vec<CrawlerTotals>,
     /// The training token.
@@ -29,6 +31,35 @@ pub struct Totals {
     pub urls: UrlTotals,
     /// Where the time of the URLs went.
     pub spent: Spent,
+}
+
+/// Rows of `fetches` by class, in the order of [`FetchClass::ALL`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Classes([u64; FetchClass::ALL.len()]);
+
+impl Classes {
+    /// Counts a row.
+    pub const fn count(&mut self, class: FetchClass) {
+        self.0[class as usize] += 1;
+    }
+
+    /// Rows of one class.
+    #[must_use]
+    pub const fn of(&self, class: FetchClass) -> u64 {
+        self.0[class as usize]
+    }
+
+    /// All rows.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Rows of origins that gave no answer which could be understood.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        FetchClass::ALL.iter().filter(|class| class.is_failure()).map(|class| self.of(*class)).sum()
+    }
 }
 
 /// Time that the pass over the URLs took, and time that its parts took on all threads together.
@@ -47,7 +78,7 @@ pub struct Spent {
 }
 
 /// Lines of the origin lists, files of a folder, or rows of a snapshot, and what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineTotals {
     /// Lines read.
     pub lines: u64,
@@ -100,6 +131,20 @@ pub struct TrainingTotals {
     pub scopes: [u64; Scope::ALL.len()],
 }
 
+impl LineTotals {
+    /// As JSON, for the journal.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// From what [`LineTotals::to_json`] made.
+    #[must_use]
+    pub fn of_json(json: &serde_json::Value) -> Option<Self> {
+        Self::deserialize(json).ok()
+    }
+}
+
 impl Totals {
     /// Totals for so many crawlers, all zero.
     #[must_use]
@@ -110,7 +155,7 @@ impl Totals {
     /// Counts a row of `fetches`.
     pub const fn count_row(&mut self, class: FetchClass) {
         self.lines.rows += 1;
-        self.classes[class as usize] += 1;
+        self.classes.count(class);
     }
 
     /// Counts the access of an origin's crawlers.
@@ -137,7 +182,7 @@ impl Totals {
     /// Adds the rows, crawlers and preferences that another part of the run counted.
     pub fn add(&mut self, part: &Self) {
         self.lines.rows += part.lines.rows;
-        add_all(&mut self.classes, &part.classes);
+        add_all(&mut self.classes.0, &part.classes.0);
         for (total, crawler) in self.crawlers.iter_mut().zip(&part.crawlers) {
             add_all(&mut total.access, &crawler.access);
             total.named += crawler.named;
@@ -150,7 +195,7 @@ impl Totals {
     /// Rows of one class.
     #[must_use]
     pub const fn class(&self, class: FetchClass) -> u64 {
-        self.classes[class as usize]
+        self.classes.of(class)
     }
 
     /// Rows that name an origin.
@@ -179,7 +224,7 @@ impl Totals {
             lines + added_from_urls,
             rows + duplicates + blank_or_comment + not_attempted,
         )?;
-        balance("rows = sum of the classes", rows, self.classes.iter().sum())?;
+        balance("rows = sum of the classes", rows, self.classes.total())?;
         let UrlTotals { lines, urls, blank_or_comment, nulls, decisions } = self.urls;
         balance("URL lines = URLs + blank or comment lines + nulls", lines, urls + blank_or_comment + nulls)?;
         balance("decisions = URLs x crawlers", urls * crawlers, decision_rows)?;

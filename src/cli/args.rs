@@ -1,13 +1,14 @@
 //! Flags as typed. What they mean is resolved by `config`.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
 use super::exit::Failed;
-use crate::config::Options;
+use super::fail_on::FailOn;
+use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
 /// Audit the robots.txt of very many origins
 ///
@@ -16,7 +17,7 @@ use crate::config::Options;
 #[derive(Debug, Parser)]
 #[command(name = "robots-audit", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done; 1 failure while running; 2 a check asked for did not hold; \
-3 usage, settings, unreadable input or output that cannot be written")]
+3 usage, settings, unreadable input or output that cannot be written; 130 interrupted, the same command goes on")]
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) global: Global,
@@ -46,6 +47,9 @@ pub(super) struct Global {
     /// More about what happens; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
+    /// The log on stderr as JSON, a line an event, with how far the run is every ten seconds
+    #[arg(long, global = true)]
+    pub(super) log_json: bool,
     /// Colours on stderr: auto, always or never (`NO_COLOR` is heeded)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(super) color: Color,
@@ -151,11 +155,37 @@ pub(super) struct LiveArgs {
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u64>,
     #[command(flatten)]
+    pub(super) run: RunArgs,
+    #[command(flatten)]
     pub(super) manners: MannersArgs,
 }
 
+/// How a live run begins and ends.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Long runs")]
+pub(super) struct RunArgs {
+    /// Go on with the unfinished run in the output folder (this is the default), and do nothing where it is finished
+    #[arg(long, conflicts_with = "restart")]
+    pub(super) resume: bool,
+    /// Discard an unfinished run in the output folder
+    #[arg(long)]
+    pub(super) restart: bool,
+    /// Stop, resumable and with code 2, once more than N origins gave no answer
+    #[arg(long, value_name = "N")]
+    pub(super) max_errors: Option<u64>,
+    /// End with code 2 if origins have this class: CLASS, CLASS:N for more than N, CLASS:N% for a larger share
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub(super) fail_on: Vec<FailOn>,
+    /// End a part file, and with it what a crash can cost, after N rows [default: 131072]
+    #[arg(long, value_name = "N")]
+    pub(super) part_rows: Option<NonZeroU64>,
+    /// End a part file after this time, in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) part_seconds: Option<f64>,
+}
+
 /// How this program presents itself and behaves.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Manners")]
 pub(super) struct MannersArgs {
     /// URL or e-mail address that site owners can turn to; required for live fetches
@@ -164,12 +194,56 @@ pub(super) struct MannersArgs {
     /// Product token of the User-Agent [default: robots-audit]
     #[arg(long, value_name = "TOKEN", env = "ROBOTS_AUDIT_PRODUCT_TOKEN", hide_env_values = true)]
     pub(super) product_token: Option<String>,
-    /// Fetches under way at most [default: 256]
+    /// Connections at a time at most; the limit of open files may allow fewer [default: 256]
     #[arg(long, value_name = "N", env = "ROBOTS_AUDIT_CONCURRENCY", hide_env_values = true)]
     pub(super) concurrency: Option<NonZeroUsize>,
+    /// Attempts after the first, where another answer is likely soon [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(super) retries: Option<u16>,
+    /// Connections to one IP address at a time; 0 is no limit [default: 8]
+    #[arg(long, value_name = "N")]
+    pub(super) per_ip_concurrency: Option<usize>,
+    /// New connections to one IP address in a second; 0 is no limit [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(super) per_ip_rate: Option<u32>,
+    /// Name server to ask instead of the system's; may be repeated
+    #[arg(long, value_name = "SERVER[:PORT]")]
+    pub(super) dns: Vec<NameServer>,
+    /// HTTP proxy for all connections, http://HOST:PORT; it resolves the names
+    #[arg(long, value_name = "URL")]
+    pub(super) proxy: Option<String>,
     /// Address range that may be connected to though it is not public; may be repeated
     #[arg(long, value_name = "CIDR")]
     pub(super) allow_address: Vec<IpNet>,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+}
+
+/// Limits of one fetch.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitArgs {
+    /// For a look-up, and again for a connection with its TLS handshake [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) connect_timeout: Option<Seconds>,
+    /// From the request to the end of the header fields [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) headers_timeout: Option<Seconds>,
+    /// Silence within a body [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) idle_timeout: Option<Seconds>,
+    /// One attempt with its redirects; waiting for a turn is not counted [default: 20]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) attempt_timeout: Option<Seconds>,
+    /// All attempts for one origin, the waits between them not counted [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) origin_timeout: Option<Seconds>,
+    /// Redirects followed, 5 at least [default: 5]
+    #[arg(long, value_name = "N")]
+    pub(super) max_redirects: Option<u16>,
+    /// Octets of a body that are read, 512000 at least [default: 1048576]
+    #[arg(long, value_name = "OCTETS")]
+    pub(super) max_body: Option<usize>,
 }
 
 /// `scan`.
@@ -304,8 +378,29 @@ impl MannersArgs {
             contact: self.contact.clone(),
             product_token: self.product_token.clone(),
             concurrency: self.concurrency,
+            retries: self.retries,
+            per_ip_concurrency: self.per_ip_concurrency,
+            per_ip_rate: self.per_ip_rate,
+            dns: (!self.dns.is_empty()).then(|| self.dns.clone()),
+            proxy: self.proxy.clone(),
+            limits: Some(self.limits.options()),
             allow_address: (!self.allow_address.is_empty()).then(|| self.allow_address.clone()),
             ..Options::default()
+        }
+    }
+}
+
+impl LimitArgs {
+    /// As options.
+    fn options(&self) -> LimitOptions {
+        LimitOptions {
+            connect_s: self.connect_timeout,
+            headers_s: self.headers_timeout,
+            idle_s: self.idle_timeout,
+            attempt_s: self.attempt_timeout,
+            origin_s: self.origin_timeout,
+            body_octets: self.max_body,
+            redirects: self.max_redirects,
         }
     }
 }

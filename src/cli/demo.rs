@@ -7,7 +7,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
-use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, ScanArgs, UrlArgs};
+use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs};
 use super::exit::{Exit, Failed};
 use super::scan::run_scan;
 use super::show;
@@ -25,11 +25,14 @@ pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
     sink::make_folder(&args.output).map_err(Failed::before)?;
     let web = DemoWeb::start(args.origins, args.seed).context("cannot start the web").map_err(Failed::before)?;
     let scan = scan_args(args, &web).map_err(Failed::before)?;
+    // All its names share one address, and what it answers once it answers always.
     let settings = FetchSettings {
-        user_agent: options.user_agent().map_err(Failed::before)?,
         limits: web.limits(),
         allowed_addresses: web.allowed_addresses(),
-        network: Network::Embedded(web.network()),
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
+        ..FetchSettings::new(options.user_agent().map_err(Failed::before)?, Network::Embedded(web.network()))
     };
     run_scan(global, &scan, &options, settings, "demo")?;
     let compared = compare(&args.output, &web).map_err(Failed::running)?;
@@ -56,7 +59,8 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origins: vec![origins.to_string_lossy().into_owned()],
             origin_column: None,
             limit: None,
-            manners: MannersArgs { contact: None, product_token: None, concurrency: None, allow_address: Vec::new() },
+            run: RunArgs { restart: true, ..RunArgs::default() },
+            manners: MannersArgs::default(),
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },
         ask: AskArgs { crawlers: None, registry: None, policy: None, matching: None, exact_tokens: false },

@@ -13,6 +13,8 @@ pub(super) enum Exit {
     NotHeld = 2,
     /// Known before work started: usage, settings, unreadable input, output that cannot be written.
     Unusable = 3,
+    /// Interrupted; the same command goes on.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

@@ -1,74 +1,168 @@
 //! Live fetches: settings and lists to a fetcher and a collection.
 
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::args::{Global, LiveArgs, UrlArgs};
+use super::args::{Global, LiveArgs, RunArgs, UrlArgs};
+use super::descriptors::fitted;
 use super::exit::Failed;
-use super::show;
 use crate::audit::collect::Collection;
+use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
+use crate::audit::collect::survey::{Survey, survey};
+use crate::audit::plan::Plan;
 use crate::config::Options;
-use crate::source::http::{FetchSettings, Fetcher, Network};
-use crate::source::input::{InputError, OriginInputs, OriginItem, UrlInputs};
-use crate::tables::sink;
+use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
+use crate::source::input::{InputError, OriginInputs, Spooled, UrlInputs};
+use crate::tables::FORMAT_VERSION;
+use crate::tables::column::hex;
+use crate::tables::journal::Journaled;
+use crate::tables::sink::Footer;
 
 /// Everything that a live run needs, opened before any work.
 pub(super) struct Live {
     pub(super) fetcher: Arc<Fetcher>,
     pub(super) collection: Collection,
+    pub(super) parts: Parts,
     pub(super) urls: UrlLists,
     /// How it fetches, for the run's metadata.
     pub(super) facts: Value,
-    /// Origins that the lists name at most, where that is known.
-    pub(super) expected: Option<u64>,
+    /// Origins that the lists name at most.
+    pub(super) expected: u64,
+    /// Lists that could be read only once.
+    _spooled: Spooled,
+}
+
+/// What a live run is asked, beside its lists.
+pub(super) struct Asked<'a> {
+    pub(super) command: &'static str,
+    pub(super) live: &'a LiveArgs,
+    pub(super) urls: &'a UrlArgs,
+    pub(super) plan: Option<&'a Plan>,
+    pub(super) folder: &'a Path,
+}
+
+/// What there is to do.
+pub(super) enum ToDo {
+    /// Everything, or the rest of it.
+    Run(Box<Live>),
+    /// Nothing: the run was finished before.
+    Nothing,
 }
 
 impl Live {
-    /// Opens the lists and makes the fetcher; the output folder is made where lists have to be copied into it.
+    /// Reads the lists once, makes the fetcher, and opens the output folder.
     pub(super) fn prepare(
         global: &Global,
         options: &Options,
-        (live, urls): (&LiveArgs, &UrlArgs),
+        asked: &Asked<'_>,
         settings: FetchSettings,
-        folder: &Path,
-    ) -> Result<Self, Failed> {
-        let lists = open_origins(live)?;
-        let concurrency = concurrency(global, options);
-        let facts = facts(&settings, live.limit);
+        stop: Stop,
+    ) -> Result<ToDo, Failed> {
+        let Asked { live, folder, .. } = *asked;
+        if live.origins.iter().chain(&asked.urls.urls).filter(|input| *input == "-").count() > 1 {
+            return Err(Failed::before(InputError::StdinTwice));
+        }
+        let spooled = Spooled::of(&live.origins, folder, "origins").map_err(Failed::before)?;
+        let lists = || OriginInputs::open(spooled.paths(), live.origin_column.as_deref()).map_err(Failed::before);
+        let first_reading = lists()?;
+        let urls = UrlLists::of(asked.urls, folder)?;
+        let found = survey(first_reading, urls.open()?).map_err(Failed::before)?;
+        let mut facts = facts(&settings, live.limit);
+        let asked_sha256 = asked.digest(&found, &facts);
+        facts["asked_sha256"] = asked_sha256.as_str().into();
+        if live.run.resume && is_finished(folder, &asked_sha256)? {
+            return Ok(ToDo::Nothing);
+        }
+        let (concurrency, look_ups) = fitted(global, options.concurrency());
+        let settings = FetchSettings { look_ups, ..settings };
+        add_pace(&mut facts, &settings, concurrency);
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
-        sink::make_folder(folder).map_err(Failed::before)?;
-        let expected = expected_origins(global, live);
-        let urls = UrlLists::of(urls, &live.origins, folder)?;
+        let mut footer = Footer::new();
+        footer.add("origins_sha256", found.origins_sha256);
+        footer.add("fetching", facts.to_string());
+        let unfinished = if live.run.restart { Unfinished::Discard } else { Unfinished::Resume };
+        let parts = Parts::open(folder, &asked_sha256, unfinished, live.run.part_limits(), footer);
         let collection = Collection {
-            lists,
+            lists: lists()?,
             urls: urls.open()?,
             limit: live.limit,
             concurrency,
             matching: options.matching().map_err(Failed::before)?,
+            most_failures: live.run.max_errors,
+            stop,
         };
-        Ok(Self { fetcher, collection, urls, facts, expected })
+        Ok(ToDo::Run(Box::new(Self {
+            fetcher,
+            collection,
+            parts: parts.map_err(Failed::before)?,
+            urls,
+            facts,
+            expected: live.limit.map_or(found.origins, |limit| limit.min(found.origins)),
+            _spooled: spooled,
+        })))
     }
 }
 
-/// Settings of a fetcher on the real network.
-pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
-    Ok(FetchSettings {
-        user_agent: options.user_agent().map_err(Failed::before)?,
-        limits: options.limits(),
-        allowed_addresses: options.allow_address.clone().unwrap_or_default(),
-        network: Network::System,
-    })
+impl Asked<'_> {
+    /// What an unfinished run must have been asked, too.
+    fn digest(&self, found: &Survey, facts: &Value) -> String {
+        let asked = json!({
+            "format": FORMAT_VERSION,
+            "command": self.command,
+            "plan": self.plan.map(Plan::to_json),
+            "origins": found.origins_sha256,
+            "urls": found.urls_sha256,
+            "fetching": facts,
+        });
+        hex(&Sha256::digest(asked.to_string()))
+    }
 }
 
+/// Whether the folder holds the tables of a run that was asked the same and has ended.
+fn is_finished(folder: &Path, asked_sha256: &str) -> Result<bool, Failed> {
+    if Journaled::read(folder).map_err(Failed::before)?.is_some() {
+        return Ok(false);
+    }
+    let Ok(text) = std::fs::read_to_string(folder.join("run.json")) else { return Ok(false) };
+    let run: Value = serde_json::from_str(&text).unwrap_or_default();
+    Ok(run["fetching"]["asked_sha256"] == asked_sha256)
+}
+
+impl RunArgs {
+    fn part_limits(&self) -> PartLimits {
+        let limits = PartLimits::default();
+        PartLimits {
+            rows: self.part_rows.map_or(limits.rows, NonZeroU64::get),
+            age: self.part_seconds.map_or(limits.age, |seconds| {
+                Duration::try_from_secs_f64(seconds.max(LEAST_PART_SECONDS)).unwrap_or(limits.age)
+            }),
+        }
+    }
+}
+
+/// A part a row would be a file a row.
+const LEAST_PART_SECONDS: f64 = 0.1;
+
+/// Settings of a fetcher on the real network.
+pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
+    options.fetch_settings(Network::System).map_err(Failed::before)
+}
+
+/// What an answer may depend on.
 fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
     let limits = &settings.limits;
     json!({
         "user_agent": settings.user_agent,
         "allowed_addresses": settings.allowed_addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "limit": limit,
+        "retries": settings.retries,
+        "dns": settings.dns_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "proxy": settings.proxy.as_ref().map(ToString::to_string),
         "connect_s": limits.connect.as_secs_f64(),
         "headers_s": limits.headers.as_secs_f64(),
         "idle_s": limits.idle.as_secs_f64(),
@@ -79,84 +173,33 @@ fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
     })
 }
 
-/// URL lists that can be read twice; copies of pipes go away at the end.
+/// How fast answers are asked for; another pace may go on with an unfinished run.
+fn add_pace(facts: &mut Value, settings: &FetchSettings, concurrency: NonZeroUsize) {
+    facts["concurrency"] = concurrency.get().into();
+    facts["per_ip_concurrency"] = settings.per_ip_concurrency.into();
+    facts["per_ip_rate"] = settings.per_ip_rate.into();
+    facts["look_ups"] = settings.look_ups.get().into();
+}
+
+/// URL lists that can be read as often as needed.
 #[derive(Debug, Default)]
 pub(super) struct UrlLists {
-    pub(super) paths: Vec<String>,
+    spooled: Spooled,
     column: Option<String>,
-    copies: Vec<PathBuf>,
 }
 
 impl UrlLists {
-    /// Copies what can be read only once into a folder. `origins` are the other inputs of the run.
-    pub(super) fn of(args: &UrlArgs, origins: &[String], spool: &Path) -> Result<Self, Failed> {
-        if args.urls.iter().chain(origins).filter(|input| *input == "-").count() > 1 {
-            return Err(Failed::before(InputError::StdinTwice));
-        }
-        let mut lists = Self::default();
-        lists.column.clone_from(&args.url_column);
-        lists.paths = UrlInputs::spool_pipes(&args.urls, spool).map_err(Failed::before)?;
-        lists.copies = lists.paths.iter().filter(|path| !args.urls.contains(path)).map(PathBuf::from).collect();
-        lists.open()?;
-        Ok(lists)
+    /// Copies what can be read only once into a folder.
+    pub(super) fn of(args: &UrlArgs, folder: &Path) -> Result<Self, Failed> {
+        let spooled = Spooled::of(&args.urls, folder, "urls").map_err(Failed::before)?;
+        Ok(Self { spooled, column: args.url_column.clone() })
     }
 
     /// Opens the lists, where there are any.
     pub(super) fn open(&self) -> Result<Option<UrlInputs>, Failed> {
-        if self.paths.is_empty() {
+        if self.spooled.paths().is_empty() {
             return Ok(None);
         }
-        UrlInputs::open(&self.paths, self.column.as_deref()).map(Some).map_err(Failed::before)
+        UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map(Some).map_err(Failed::before)
     }
-}
-
-impl Drop for UrlLists {
-    fn drop(&mut self) {
-        for copy in &self.copies {
-            // Best effort: the copy is only in the way.
-            let _ = std::fs::remove_file(copy);
-        }
-    }
-}
-
-/// Descriptors that are kept for files, name servers and the rest.
-const OTHER_DESCRIPTORS: u64 = 128;
-/// Descriptors that one fetch may need at a time.
-const DESCRIPTORS_A_FETCH: u64 = 2;
-
-/// Fetches under way that the limit of open files allows; it is raised where that is possible.
-///
-/// Beyond it connections would fail through our own fault, and that must not look like the origin's.
-fn concurrency(global: &Global, options: &Options) -> NonZeroUsize {
-    let asked = options.concurrency();
-    let wanted = (asked.get() as u64).saturating_mul(DESCRIPTORS_A_FETCH).saturating_add(OTHER_DESCRIPTORS);
-    let Ok(descriptors) = rlimit::increase_nofile_limit(wanted) else {
-        return asked;
-    };
-    let possible = descriptors.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_A_FETCH;
-    let possible = usize::try_from(possible).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN);
-    if possible < asked && !global.quiet {
-        show::remark(&format!("{possible} fetches at a time: {descriptors} open files allow no more than that"));
-    }
-    asked.min(possible)
-}
-
-fn open_origins(live: &LiveArgs) -> Result<OriginInputs, Failed> {
-    OriginInputs::open(&live.origins, live.origin_column.as_deref()).map_err(Failed::before)
-}
-
-/// How many origins the lists name at most, for the bar: a pass over what can be read twice. `None` where stdin is
-/// among them, or nobody looks.
-fn expected_origins(global: &Global, live: &LiveArgs) -> Option<u64> {
-    if global.no_progress || global.quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
-        return None;
-    }
-    let is_file_or_name = |origin: &String| std::fs::metadata(origin).map_or(origin != "-", |meta| meta.is_file());
-    if !live.origins.iter().all(is_file_or_name) {
-        return None;
-    }
-    let lists = OriginInputs::open(&live.origins, live.origin_column.as_deref()).ok()?;
-    let names_origin = |item: &Result<_, _>| matches!(item, Ok(OriginItem::Line(named)) if named.target.is_ok());
-    let count = lists.filter(names_origin).count() as u64;
-    Some(live.limit.map_or(count, |limit| limit.min(count)))
 }

@@ -4,20 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::Value;
+use anyhow::anyhow;
+use serde_json::{Value, json};
 
-use super::args::{FetchArgs, Format, Global, ScanArgs};
+use super::args::{FetchArgs, Format, Global, LiveArgs, ScanArgs};
 use super::exit::{Exit, Failed};
-use super::live::{self, Live, UrlLists};
+use super::interrupt::Interrupt;
+use super::live::{self, Asked, Live, ToDo, UrlLists};
 use super::progress::Progress;
 use super::show;
 use crate::audit::AuditError;
-use crate::audit::collect::collect;
+use crate::audit::collect::{Collected, collect};
 use crate::audit::event::{Event, Stage};
-use crate::audit::output::{COMPUTED_TABLES, Output, SNAPSHOT_TABLES, clear, write_views};
+use crate::audit::output::{COMPUTED_TABLES, Output, SNAPSHOT_TABLES, write_views};
 use crate::audit::plan::Plan;
 use crate::audit::run::{Source, audit};
-use crate::audit::totals::{LineTotals, Totals};
+use crate::audit::totals::Totals;
 use crate::config::Options;
 use crate::report::{self, Summary};
 use crate::robots::access::FetchClass;
@@ -64,35 +66,39 @@ impl Start {
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
     let options = global.options(args.live.manners.options().or(args.ask.options()))?;
     let totals = run_scan(global, args, &options, live::settings(&options)?, "scan")?;
-    Ok(exit_of(&totals))
+    totals.map_or(Ok(Exit::Done), |totals| exit_of(&totals, &args.live))
 }
 
-/// The scan itself, over whatever network the settings name; writes the report.
+/// The scan itself, over whatever network the settings name; writes the report. `None` where the run was finished
+/// before.
 pub(super) fn run_scan(
     global: &Global,
     args: &ScanArgs,
     options: &Options,
     settings: FetchSettings,
     command: &'static str,
-) -> Result<Totals, Failed> {
+) -> Result<Option<Totals>, Failed> {
     let start = Start::now();
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let folder = &args.output.output;
-    let live = Live::prepare(global, options, (&args.live, &args.urls), settings, folder)?;
+    let asked = Asked { command, live: &args.live, urls: &args.urls, plan: Some(&plan), folder };
+    let interrupt = Interrupt::watch();
+    let Some(live) = prepare(global, options, &asked, settings, &interrupt)? else { return Ok(None) };
     let mut computed = Output::open(folder, &COMPUTED_TABLES).map_err(Failed::before)?;
-    let mut progress = Progress::new(global, live.expected);
-    let (lines, urls, facts) = make_snapshot(live, folder, &mut |event| progress.event(event))?;
+    let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
+    let Snapped { collected, urls, facts } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
     let threads = options.threads();
     let observer = &mut |event| progress.event(event);
-    let report = audit(&plan, &source, urls.open()?, Some(lines), threads, &mut computed, observer);
+    let report = audit(&plan, &source, urls.open()?, Some(collected.lines), threads, &mut computed, observer);
     let report = report.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
     computed.finish(&report.footer).map_err(Failed::running)?;
     progress.finish();
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
     conclude(global, &summary, Table::ALL)?;
-    Ok(report.totals)
+    collected.journal.end().map_err(Failed::running)?;
+    Ok(Some(report.totals))
 }
 
 /// Fetches only.
@@ -100,36 +106,68 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let start = Start::now();
     let options = global.options(args.live.manners.options())?;
     let folder = &args.output.output;
-    let live = Live::prepare(global, &options, (&args.live, &args.urls), live::settings(&options)?, folder)?;
-    let mut progress = Progress::new(global, live.expected);
-    let mut totals = Totals::default();
-    let (lines, _, facts) = make_snapshot(live, folder, &mut |event| {
-        if let Event::Fetched(class) = event {
-            totals.count_row(class);
-        }
-        progress.event(event);
-    })?;
-    totals.lines = lines;
+    let asked = Asked { command: "fetch", live: &args.live, urls: &args.urls, plan: None, folder };
+    let interrupt = Interrupt::watch();
+    let Some(live) = prepare(global, &options, &asked, live::settings(&options)?, &interrupt)? else {
+        return Ok(Exit::Done);
+    };
+    let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
+    let Snapped { collected, facts, .. } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
     progress.finish();
+    let totals = Totals { lines: collected.lines, classes: collected.classes, ..Totals::default() };
     totals.check(0, 0).map_err(|imbalance| Failed::running(AuditError::Balance(imbalance)))?;
     let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
     conclude(global, &summary, &SNAPSHOT_TABLES)?;
-    Ok(exit_of(&totals))
+    collected.journal.end().map_err(Failed::running)?;
+    exit_of(&totals, &args.live)
 }
 
-/// Fetches into the tables of a snapshot and puts them in their places; what an earlier run left beside them goes away.
-fn make_snapshot(
-    live: Live,
-    folder: &Path,
-    observer: &mut dyn FnMut(Event),
-) -> Result<(LineTotals, UrlLists, Value), Failed> {
-    let Live { fetcher, collection, urls, facts, .. } = live;
-    let mut output = Output::open(folder, &SNAPSHOT_TABLES).map_err(Failed::before)?;
-    let (lines, mut footer) = collect(fetcher, collection, &mut output, observer).map_err(Failed::running)?;
-    footer.add("fetching", facts.to_string());
-    clear(folder, &COMPUTED_TABLES).map_err(Failed::running)?;
-    output.finish(&footer).map_err(Failed::running)?;
-    Ok((lines, urls, facts))
+/// Everything that is known before work starts; `None` where the run was finished before.
+fn prepare(
+    global: &Global,
+    options: &Options,
+    asked: &Asked<'_>,
+    settings: FetchSettings,
+    interrupt: &Interrupt,
+) -> Result<Option<Live>, Failed> {
+    match Live::prepare(global, options, asked, settings, interrupt.stop())? {
+        ToDo::Run(live) => Ok(Some(*live)),
+        ToDo::Nothing => {
+            if !global.quiet {
+                show::remark("nothing to do: the run in this folder is finished");
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// A snapshot, and what the rest of the run needs.
+struct Snapped {
+    collected: Collected,
+    urls: UrlLists,
+    facts: Value,
+}
+
+/// Fetches into the parts of a snapshot.
+fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Event)) -> Result<Snapped, Failed> {
+    let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
+    interrupt.fetching();
+    let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
+    facts["manners"] = json!(fetcher.manners());
+    facts["short_of"] = json!(fetcher.own_failures());
+    interrupt.fetched();
+    Ok(Snapped { collected, urls, facts })
+}
+
+/// Why fetches ended early; what was finished is kept.
+fn stopped(error: AuditError) -> Failed {
+    let exit = match error {
+        AuditError::Interrupted { .. } => Exit::Interrupted,
+        AuditError::TooManyFailures { .. } => Exit::NotHeld,
+        _ => Exit::Failed,
+    };
+    let error = anyhow::Error::from(error);
+    Failed { exit, error: anyhow!("{error:#}; the same command goes on from what is finished") }
 }
 
 /// Writes `views.sql` and `run.json`, then the report.
@@ -146,7 +184,15 @@ pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table])
     .map(|_| ())
 }
 
-/// A fault of this program in one origin is a row like others, but the exit code says so.
-fn exit_of(totals: &Totals) -> Exit {
-    if totals.class(FetchClass::Internal) > 0 { Exit::Failed } else { Exit::Done }
+/// A fault of this program in one origin is a row like others, but the exit code says so; what else a job takes for
+/// failed was asked for.
+fn exit_of(totals: &Totals, live: &LiveArgs) -> Result<Exit, Failed> {
+    if totals.class(FetchClass::Internal) > 0 {
+        return Ok(Exit::Failed);
+    }
+    let complaints: Vec<String> = live.run.fail_on.iter().filter_map(|fail_on| fail_on.complaint(totals)).collect();
+    match &complaints[..] {
+        [] => Ok(Exit::Done),
+        _ => Err(Failed { exit: Exit::NotHeld, error: anyhow!("--fail-on: {}", complaints.join("; ")) }),
+    }
 }

@@ -225,6 +225,25 @@ impl FetchClass {
         matches!(self, Self::Ok | Self::Missing)
     }
 
+    /// Whether no answer came that could be understood.
+    ///
+    /// Names that do not exist and statuses of any kind are answers.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Self::DnsFailure
+                | Self::ConnectFailed
+                | Self::ConnectTimeout
+                | Self::TlsFailed
+                | Self::Timeout
+                | Self::ProtocolError
+                | Self::BodyIncomplete
+                | Self::DecodeFailed
+                | Self::Internal
+        )
+    }
+
     /// The class of a final answer with this status, its body aside.
     ///
     /// Redirects and 304 are not final answers and have no class here.

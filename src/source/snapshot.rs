@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -17,7 +17,10 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::contained;
+use crate::robots::access::FetchClass;
 use crate::tables::fetches::BodyHash;
+use crate::tables::journal::{JournalError, Journaled, Part};
+use crate::tables::sink;
 use crate::tables::{Table, fetches};
 
 /// Rows read at once; bodies are large, so few.
@@ -77,6 +80,9 @@ pub enum SnapshotError {
         /// The column.
         column: &'static str,
     },
+    /// The journal of an unfinished run.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// A value is not what its column promises.
     #[error("{}, row {row}: {column} is not usable", path.display())]
     Value {
@@ -89,6 +95,21 @@ pub enum SnapshotError {
     },
 }
 
+/// A row of `fetches` as far as a run needs it that goes on where another stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneRow {
+    /// What was seen.
+    pub class: FetchClass,
+    /// The origin; `None` for lines that name none.
+    pub origin: Option<String>,
+    /// The line as given.
+    pub input: Option<String>,
+    /// Its number.
+    pub line: Option<i64>,
+    /// The body that the row names.
+    pub body: Option<BodyHash>,
+}
+
 /// The files of a snapshot.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -98,18 +119,40 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Finds the files of a snapshot and looks into each, so that what is no snapshot is known before work starts.
+    /// Of an unfinished run only the parts count that its journal names.
     ///
     /// # Errors
     /// Where a table is missing, or a file cannot be opened or lacks a column.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
-        let snapshot = Self { fetches: parts(folder, Table::Fetches)?, bodies: parts(folder, Table::Bodies)? };
-        for path in &snapshot.fetches {
+        if let Some(journaled) = Journaled::read(folder)? {
+            return Self::of_parts(folder, &journaled.parts);
+        }
+        Self { fetches: parts(folder, Table::Fetches)?, bodies: parts(folder, Table::Bodies)? }.checked()
+    }
+
+    /// The snapshot of some parts alone, as a journal names them.
+    ///
+    /// # Errors
+    /// Where a file cannot be opened or lacks a column.
+    pub fn of_parts(folder: &Path, parts: &[Part]) -> Result<Self, SnapshotError> {
+        let path = |table, part: &Part| sink::part_path(folder, table, part.part);
+        let with_fetches = parts.iter().filter(|part| part.fetches.is_some());
+        let with_bodies = parts.iter().filter(|part| part.bodies.is_some());
+        Self {
+            fetches: with_fetches.map(|part| path(Table::Fetches, part)).collect(),
+            bodies: with_bodies.map(|part| path(Table::Bodies, part)).collect(),
+        }
+        .checked()
+    }
+
+    fn checked(self) -> Result<Self, SnapshotError> {
+        for path in &self.fetches {
             Reader::open(path, &fetches::schema(), FETCHES_BATCH_ROWS)?;
         }
-        for path in &snapshot.bodies {
+        for path in &self.bodies {
             Reader::open(path, &body_columns(), BODIES_BATCH_ROWS)?;
         }
-        Ok(snapshot)
+        Ok(self)
     }
 
     /// The rows of `fetches`, in batches with the columns of [`fetches::schema`].
@@ -125,6 +168,63 @@ impl Snapshot {
         })
     }
 }
+
+impl Snapshot {
+    /// The hashes of the bodies, without the bodies.
+    pub fn body_hashes(&self) -> impl Iterator<Item = Result<BodyHash, SnapshotError>> + use<> {
+        let schema = Arc::new(Schema::new(vec![Field::new("body_sha256", DataType::Utf8, true)]));
+        batches(self.bodies.clone(), schema, FETCHES_BATCH_ROWS).flat_map(|batch| {
+            rows(batch, |(batch, path, first_row), row| {
+                let hashes = batch.column(0).as_string::<i32>();
+                let hash = hashes.is_valid(row).then(|| of_hex(hashes.value(row))).flatten();
+                let at = first_row + row + 1;
+                hash.ok_or_else(|| SnapshotError::Value { path: path.clone(), row: at, column: "body_sha256" })
+            })
+        })
+    }
+
+    /// The rows of `fetches`, as far as a run needs them that goes on where another stopped.
+    pub fn done_rows(&self) -> impl Iterator<Item = Result<DoneRow, SnapshotError>> + use<> {
+        let field = |name| Field::new(name, DataType::Utf8, true);
+        let names = ["fetch_class", "origin", "input", "body_sha256"];
+        let mut fields: Vec<Field> = names.into_iter().map(field).collect();
+        fields.push(Field::new("input_line", DataType::Int64, true));
+        batches(self.fetches.clone(), Arc::new(Schema::new(fields)), FETCHES_BATCH_ROWS).flat_map(|batch| {
+            rows(batch, |(batch, path, first_row), row| {
+                let text = |column: usize| {
+                    let column = batch.column(column).as_string::<i32>();
+                    column.is_valid(row).then(|| column.value(row).to_owned())
+                };
+                let value_error =
+                    |column| SnapshotError::Value { path: path.clone(), row: first_row + row + 1, column };
+                let lines = batch.column(4).as_primitive::<Int64Type>();
+                let class = text(0).and_then(|class| FetchClass::from_name(&class));
+                let body = text(3).map(|hash| of_hex(&hash).ok_or_else(|| value_error("body_sha256"))).transpose()?;
+                Ok(DoneRow {
+                    class: class.ok_or_else(|| value_error("fetch_class"))?,
+                    origin: text(1),
+                    input: text(2),
+                    line: lines.is_valid(row).then(|| lines.value(row)),
+                    body,
+                })
+            })
+        })
+    }
+}
+
+/// Each row of a batch that was read, or the error instead.
+fn rows<T>(
+    batch: Result<Batch, SnapshotError>,
+    read: impl Fn(&Batch, usize) -> Result<T, SnapshotError>,
+) -> Vec<Result<T, SnapshotError>> {
+    match batch {
+        Ok(batch) => (0..batch.0.num_rows()).map(|row| read(&batch, row)).collect(),
+        Err(error) => vec![Err(error)],
+    }
+}
+
+/// Rows with the file that they are of and how many rows of it stand before them.
+type Batch = (RecordBatch, PathBuf, usize);
 
 fn body_columns() -> SchemaRef {
     let schema = crate::tables::bodies::schema();
@@ -175,11 +275,7 @@ fn parts(folder: &Path, table: Table) -> Result<Vec<PathBuf>, SnapshotError> {
 }
 
 /// Batches of several files, one after the other, with the file and the rows before each.
-fn batches(
-    paths: Vec<PathBuf>,
-    schema: SchemaRef,
-    rows: usize,
-) -> impl Iterator<Item = Result<(RecordBatch, PathBuf, usize), SnapshotError>> {
+fn batches(paths: Vec<PathBuf>, schema: SchemaRef, rows: usize) -> impl Iterator<Item = Result<Batch, SnapshotError>> {
     paths.into_iter().flat_map(move |path| match Reader::open(&path, &schema, rows) {
         Ok(reader) => Box::new(reader) as Box<dyn Iterator<Item = _>>,
         Err(error) => Box::new(std::iter::once(Err(error))),
@@ -228,7 +324,7 @@ fn cast_to(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowErr
 }
 
 impl Iterator for Reader {
-    type Item = Result<(RecordBatch, PathBuf, usize), SnapshotError>;
+    type Item = Result<Batch, SnapshotError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let row = self.rows;

@@ -9,6 +9,7 @@ pub mod crawlers;
 pub mod decisions;
 pub mod fetches;
 pub mod findings;
+pub mod journal;
 pub mod pages;
 pub mod rules;
 pub mod sink;

@@ -137,7 +137,15 @@ impl TableFile {
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, table: Table, schema: SchemaRef) -> Result<Self, SinkError> {
-        let place = Place::of_table(folder, table, 0)?;
+        Self::create_part(folder, table, 0, schema)
+    }
+
+    /// Creates a file of a table, counted from 0.
+    ///
+    /// # Errors
+    /// Where the folder or the file cannot be made.
+    pub fn create_part(folder: &Path, table: Table, part: u32, schema: SchemaRef) -> Result<Self, SinkError> {
+        let place = Place::of_table(folder, table, part)?;
         let file = place.create()?;
         let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(BufWriter::new(file), schema.clone(), options)
@@ -193,15 +201,26 @@ impl WholeFile {
         &self.place.path
     }
 
-    /// Gives the file its name.
+    /// Rows of the file.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Gives the file its name, and waits until that is on the disk; the octets of the file.
     ///
     /// # Errors
     /// Where it cannot be renamed.
     pub fn publish(mut self) -> Result<u64, SinkError> {
         let Place { temporary, path, .. } = &self.place;
-        fs::rename(temporary, path).map_err(|source| SinkError::Publish { path: path.clone(), source })?;
+        let publish = || {
+            fs::rename(temporary, path)?;
+            sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+            fs::metadata(path).map(|file| file.len())
+        };
+        let octets = publish().map_err(|source| SinkError::Publish { path: path.clone(), source })?;
         self.place.is_published = true;
-        Ok(self.rows)
+        Ok(octets)
     }
 }
 
@@ -219,6 +238,38 @@ pub fn remove_other_parts(folder: &Path, table: Table, kept: &[PathBuf]) -> Resu
         }
     }
     Ok(())
+}
+
+/// Removes what a run that was killed left of a table under temporary names.
+///
+/// # Errors
+/// Where one cannot be removed.
+pub fn remove_temporary(folder: &Path, table: Table) -> Result<(), SinkError> {
+    let entries = fs::read_dir(folder.join(table.as_str())).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    for path in files.map(|entry| entry.path()) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(".part-") && path.extension().is_some_and(|ending| ending == "tmp") {
+            fs::remove_file(&path).map_err(|source| SinkError::Publish { path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until the names in a folder are on the disk, where the system can do that.
+pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// The final name of a part of a table.
+#[must_use]
+pub fn part_path(folder: &Path, table: Table, part: u32) -> PathBuf {
+    folder.join(table.as_str()).join(part_name(part))
+}
+
+fn part_name(part: u32) -> String {
+    format!("part-{part:05}.parquet")
 }
 
 /// Writes a small text file of the output folder: under a temporary name, renamed when whole.
@@ -239,11 +290,11 @@ impl Place {
         Self { temporary: folder.join(format!(".{name}.tmp")), path: folder.join(name), is_published: false }
     }
 
-    /// The only part of a table.
+    /// A part of a table.
     pub(super) fn of_table(folder: &Path, table: Table, part: u32) -> Result<Self, SinkError> {
         let folder = folder.join(table.as_str());
         make_folder(&folder)?;
-        Ok(Self::of(&folder, &format!("part-{part:05}.parquet")))
+        Ok(Self::of(&folder, &part_name(part)))
     }
 
     pub(super) fn create(&self) -> Result<File, SinkError> {

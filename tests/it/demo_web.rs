@@ -7,16 +7,19 @@ use std::sync::Arc;
 use robots_audit::demo::demo_web::DemoWeb;
 use robots_audit::origin::Target;
 use robots_audit::robots::access::Flag;
-use robots_audit::source::http::{FetchSettings, Fetcher, Network, fetch_all, user_agent};
+use robots_audit::source::http::{FetchSettings, Fetcher, Network, Stop, fetch_all, user_agent};
 
 const ORIGINS: usize = 300;
 
 fn fetcher(web: &DemoWeb) -> Fetcher {
+    let agent = user_agent("robots-audit", "https://contact.test/").expect("a user agent");
     Fetcher::new(FetchSettings {
-        user_agent: user_agent("robots-audit", "https://contact.test/").expect("a user agent"),
         limits: web.limits(),
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
         allowed_addresses: web.allowed_addresses(),
-        network: Network::Embedded(web.network()),
+        ..FetchSettings::new(agent, Network::Embedded(web.network()))
     })
     .expect("a fetcher")
 }
@@ -28,7 +31,7 @@ fn every_origin_ends_in_its_class() {
         web.targets().map(|line| (line.clone(), Target::parse(line.as_bytes()).expect("an origin"))).collect();
     let concurrency = NonZeroUsize::new(64).expect("not 0");
     let mut seen = BTreeMap::new();
-    for (line, fetched) in fetch_all(Arc::new(fetcher(&web)), targets.into_iter(), concurrency) {
+    for (line, fetched) in fetch_all(Arc::new(fetcher(&web)), targets.into_iter(), concurrency, Stop::default()) {
         assert!(seen.insert(line.clone(), fetched).is_none(), "{line} came twice");
     }
     assert_eq!(seen.len(), ORIGINS);

@@ -7,6 +7,8 @@ mod cli;
 mod corpus;
 #[cfg(feature = "cli")]
 mod demo_web;
+#[cfg(feature = "http")]
+mod dns;
 mod documents;
 #[cfg(feature = "cli")]
 mod duckdb;
@@ -21,6 +23,7 @@ mod naive;
 mod pages;
 #[cfg(feature = "cli")]
 mod program;
+mod resume;
 mod shared;
 #[cfg(feature = "cli")]
 mod signals;

@@ -41,10 +41,21 @@ pub(crate) fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBu
     path
 }
 
-/// The rows of a table, each column as text; null is `None`.
+/// The rows of a table that is a single file, each column as text; null is `None`.
 pub(crate) fn table(folder: &Path, table: &str, columns: &[&str]) -> Vec<Vec<Option<String>>> {
-    let path = folder.join(table).join("part-00000.parquet");
-    let file = fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    rows_of(&folder.join(table).join("part-00000.parquet"), columns)
+}
+
+/// The rows of all files of a table, each column as text; null is `None`.
+pub(crate) fn all_parts(folder: &Path, table: &str, columns: &[&str]) -> Vec<Vec<Option<String>>> {
+    let files = fs::read_dir(folder.join(table)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut parts: Vec<_> = files.collect();
+    parts.sort_unstable();
+    parts.iter().flat_map(|part| rows_of(part, columns)).collect()
+}
+
+fn rows_of(path: &Path, columns: &[&str]) -> Vec<Vec<Option<String>>> {
+    let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("a reader");
     reader.flat_map(|batch| rows(&batch.expect("a whole batch"), columns)).collect()
 }

@@ -35,13 +35,18 @@ pub struct SeenOrigins {
 impl SeenOrigins {
     /// Adds an origin; whether it was new.
     pub fn insert(&mut self, origin: &Origin) -> bool {
+        self.insert_text(origin.as_str())
+    }
+
+    /// Adds an origin, given as its text in normal form; whether it was new.
+    pub fn insert_text(&mut self, origin: &str) -> bool {
         self.seen.insert(Mark::of(origin))
     }
 
     /// Whether the origin was added.
     #[must_use]
     pub fn contains(&self, origin: &Origin) -> bool {
-        self.seen.contains(&Mark::of(origin))
+        self.seen.contains(&Mark::of(origin.as_str()))
     }
 
     /// How many were added.
@@ -61,8 +66,8 @@ impl SeenOrigins {
 struct Mark([u64; 2]);
 
 impl Mark {
-    fn of(origin: &Origin) -> Self {
-        let digest: [u8; 32] = Sha256::digest(origin.as_str()).into();
+    fn of(origin: &str) -> Self {
+        let digest: [u8; 32] = Sha256::digest(origin).into();
         let (halves, _) = digest.as_chunks::<8>();
         Self([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])
     }

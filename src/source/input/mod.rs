@@ -1,7 +1,7 @@
 //! Lists that a run starts from: origins and URLs, in text, CSV, NDJSON or Parquet, plain or compressed.
 //!
 //! `open` undoes compression and recognises formats, `lines`, `delimited`, `ndjson` and `columns` read one format each,
-//! `rows` makes them one; `origins` and `urls` are what others use. Everything is read as a stream: memory does not
+//! `rows` makes them one; `origins` and `urls` are what others use. `spool` keeps what can be read only once. Everything is read as a stream: memory does not
 //! grow with the file.
 
 mod columns;
@@ -13,12 +13,14 @@ mod ndjson;
 mod open;
 mod origins;
 mod rows;
+mod spool;
 mod urls;
 mod zipped;
 
 pub use distinct::{Distinct, ListCounts, SeenOrigins};
 pub use error::{InputError, RowFault};
 pub use origins::{INPUT_OCTETS, OriginInputs, OriginItem, OriginLine};
+pub use spool::Spooled;
 pub use urls::{URL_BATCH_OCTETS, URL_BATCH_ROWS, UrlBatch, UrlCounts, UrlInputs};
 
 #[cfg(test)]

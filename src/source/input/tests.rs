@@ -398,14 +398,18 @@ fn pipes_are_read_once_and_can_be_spooled() {
 
     let plain = folder.write("plain", b"b\n");
     let writer = feed(octets);
-    let lists = UrlInputs::spool_pipes(&[plain.clone(), pipe.clone()], folder.0.path()).expect("copied");
+    let spooled = Spooled::of(&[plain.clone(), pipe.clone()], folder.0.path(), "urls").expect("copied");
     writer.join().expect("no panic").expect("written");
+    let lists = spooled.paths();
     assert_eq!(lists[0], plain);
     assert!(PathBuf::from(&lists[1]).starts_with(folder.0.path()) && lists[1] != pipe);
     let lists: Vec<_> = lists.iter().map(String::as_str).collect();
     for _ in 0..2 {
         assert_eq!(urls(&folder, &lists, None), ["1: b", "1: a.test"]);
     }
+    let copy = spooled.paths()[1].clone();
+    drop(spooled);
+    assert!(!PathBuf::from(copy).exists() && PathBuf::from(plain).exists());
 }
 
 #[test]

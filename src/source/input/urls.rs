@@ -1,9 +1,6 @@
 //! Lists of URLs: text, CSV, NDJSON or Parquet, handed on in batches and kept exactly as given.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use super::delimited::Wanted;
 use super::open::{Opened, STDIN, can_be_read_again, open, place};
@@ -168,37 +165,6 @@ impl UrlInputs {
         self.counts
     }
 
-    /// Copies standard input to a new file in `dir`, so that it can be read twice.
-    ///
-    /// # Errors
-    /// Reading or writing fails.
-    pub fn spool_stdin(dir: &Path) -> io::Result<PathBuf> {
-        spool(&mut io::stdin().lock(), dir.join("urls-stdin.spool"))
-    }
-
-    /// Copies every list that can be read only once (standard input, pipes) to a new file in `dir`; the lists to read
-    /// instead, in the same order. Removing the copies is left to the caller.
-    ///
-    /// # Errors
-    /// A list cannot be opened or copied.
-    pub fn spool_pipes(paths: &[String], dir: &Path) -> Result<Vec<String>, InputError> {
-        let mut lists = Vec::with_capacity(paths.len());
-        for (index, path) in paths.iter().enumerate() {
-            let failed = |source| InputError::Open { place: place(path).to_owned(), source };
-            let copy = if path == STDIN {
-                Self::spool_stdin(dir).map_err(failed)?
-            } else if !Path::new(path).exists() || Path::new(path).is_dir() || can_be_read_again(path) {
-                lists.push(path.clone());
-                continue;
-            } else {
-                let mut pipe = File::open(path).map_err(failed)?;
-                spool(&mut pipe, dir.join(format!("urls-{index}.spool"))).map_err(failed)?
-            };
-            lists.push(copy.to_string_lossy().into_owned());
-        }
-        Ok(lists)
-    }
-
     fn step(&mut self) -> Result<Option<UrlBatch>, InputError> {
         loop {
             if let Some(rows) = &mut self.current {
@@ -228,11 +194,6 @@ impl Iterator for UrlInputs {
         }
         batch
     }
-}
-
-fn spool(source: &mut impl io::Read, path: PathBuf) -> io::Result<PathBuf> {
-    io::copy(source, &mut File::create(&path)?)?;
-    Ok(path)
 }
 
 /// The next URLs of a list; none at its end.

@@ -1,0 +1,146 @@
+//! Lists and the network to a snapshot: the tables `fetches` and `bodies`, part by part.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`survey`] | the lists read once before any work: how many lines, and their digest |
+//! | `feed` | the lists as targets, each origin once, without those that are done |
+//! | [`parts`] | part files and the journal that names them; what an unfinished run has done |
+//! | `writer` | finished fetches to rows and bodies |
+//!
+//! The lists are read on the thread that feeds the fetches, a few lines ahead; results are written as they finish.
+//! Lines that name no origin, and errors of the lists, travel beside the fetches.
+
+mod feed;
+pub mod parts;
+pub mod survey;
+mod writer;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use self::feed::{Aside, Fed, Feed};
+use self::parts::Parts;
+use self::writer::Writer;
+use super::AuditError;
+use super::event::{Event, Observer, Stage};
+use super::totals::{Classes, LineTotals};
+use crate::robots::token::Matching;
+use crate::source::http::{Fetcher, Stop, fetch_all};
+use crate::source::input::{OriginInputs, UrlInputs};
+use crate::tables::journal::{Journal, Record};
+
+/// Rows beside the fetches that wait for the writer.
+const ASIDE_QUEUE: usize = 4_096;
+/// How long a fetch is waited for before the rows beside the fetches are looked at: they wait meanwhile.
+const LOOK_ASIDE: Duration = Duration::from_millis(20);
+
+/// What to fetch, and how many at a time.
+pub struct Collection {
+    /// Origins.
+    pub lists: OriginInputs,
+    /// URLs whose origins are added.
+    pub urls: Option<UrlInputs>,
+    /// Origins attempted at most.
+    pub limit: Option<u64>,
+    /// Fetches under way at most.
+    pub concurrency: NonZeroUsize,
+    /// How files are read, for the counts of `bodies`.
+    pub matching: Matching,
+    /// Origins without an answer that are borne; one more stops the run.
+    pub most_failures: Option<u64>,
+    /// The wish to stop early.
+    pub stop: Stop,
+}
+
+/// A whole snapshot.
+#[derive(Debug)]
+pub struct Collected {
+    /// What became of the lines.
+    pub lines: LineTotals,
+    /// Rows by class.
+    pub classes: Classes,
+    /// The journal, to be ended when nothing is left to do in the folder.
+    pub journal: Journal,
+}
+
+/// Fetches the robots.txt of every origin that the parts do not hold yet.
+///
+/// # Errors
+/// A list that cannot be read to its end, a file that cannot be written, or an early stop. What was finished before is
+/// kept in every case: the same call on the same folder goes on from there.
+pub fn collect(
+    fetcher: Arc<Fetcher>,
+    collection: Collection,
+    parts: Parts,
+    observer: Observer<'_>,
+) -> Result<Collected, AuditError> {
+    let Collection { lists, urls, limit, concurrency, matching, most_failures, stop } = collection;
+    observer(Event::Stage(Stage::Fetch, None));
+    let mut parts = parts;
+    let done = parts.take_done();
+    observer(Event::Kept(done.classes.total()));
+    if let Some(lines) = done.lines {
+        return Ok(Collected { lines, classes: done.classes, journal: parts.into_journal() });
+    }
+    let mut writer = Writer::new(matching, parts, &done, observer);
+    let (aside, beside) = sync_channel(ASIDE_QUEUE);
+    let feed = Feed::new((lists, urls), limit, done, aside);
+    let tagged = feed.map(|(line, target)| ((line, target.origin.clone()), target));
+    let results = fetch_all(fetcher, tagged, concurrency, stop.clone());
+    let mut end_of_lists: Option<Fed> = None;
+    let mut fetched_here = 0;
+    loop {
+        let result = results.recv_timeout(LOOK_ASIDE);
+        let is_over = matches!(result, Err(RecvTimeoutError::Disconnected));
+        if let Ok(((named, origin), fetched)) = result {
+            fetched_here += 1;
+            writer.fetched(named, origin, fetched)?;
+        }
+        for message in beside.try_iter() {
+            match message {
+                Aside::Row(row) => writer.row(&row)?,
+                Aside::Broken(error) => {
+                    writer.close_part()?;
+                    return Err(error.into());
+                }
+                Aside::End(end) => end_of_lists = Some(end),
+            }
+        }
+        writer.close_due_part()?;
+        if most_failures.is_some_and(|most| writer.failures() > most) {
+            stop.request();
+        }
+        if is_over {
+            break;
+        }
+    }
+    let has_failed = most_failures.is_some_and(|most| writer.failures() > most);
+    match end_of_lists {
+        _ if has_failed => Err(stopped(writer, most_failures)),
+        Some(end) if end.targets == fetched_here => finish(writer, end.totals),
+        _ if stop.is_requested() => Err(stopped(writer, most_failures)),
+        _ => Err(AuditError::Worker),
+    }
+}
+
+fn finish(writer: Writer<'_>, mut lines: LineTotals) -> Result<Collected, AuditError> {
+    let (parts, classes) = writer.finish()?;
+    lines.rows = classes.total();
+    let mut journal = parts.into_journal();
+    journal.append(&Record::Collected { lines: lines.to_json() })?;
+    Ok(Collected { lines, classes, journal })
+}
+
+/// Keeps what is finished, and says why the run ends.
+fn stopped(mut writer: Writer<'_>, most_failures: Option<u64>) -> AuditError {
+    if let Err(error) = writer.close_part() {
+        return error;
+    }
+    let rows = writer.rows();
+    match most_failures {
+        Some(most) if writer.failures() > most => AuditError::TooManyFailures { failures: writer.failures(), rows },
+        _ => AuditError::Interrupted { rows },
+    }
+}

@@ -1,0 +1,112 @@
+//! Finished fetches to rows of `fetches` and to bodies, each distinct body once.
+
+use std::collections::HashSet;
+
+use super::super::AuditError;
+use super::super::event::{Event, Observer};
+use super::super::totals::Classes;
+use super::feed::Named;
+use super::parts::{Done, Parts};
+use crate::origin::Origin;
+use crate::robots::parse::Robots;
+use crate::robots::token::Matching;
+use crate::source::http::Fetched;
+use crate::tables::Table;
+use crate::tables::bodies::{BodiesBuilder, BodyCounts};
+use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder};
+
+/// Rows of `fetches` held before they are written.
+const HELD_ROWS: usize = 1_024;
+/// Octets of bodies held before they are written.
+const HELD_OCTETS: usize = 8 << 20;
+
+/// Writes rows as they come.
+pub(super) struct Writer<'a> {
+    matching: Matching,
+    parts: Parts,
+    observer: Observer<'a>,
+    fetches: FetchesBuilder,
+    bodies: BodiesBuilder,
+    /// 32 octets for each distinct body.
+    written: HashSet<BodyHash>,
+    classes: Classes,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer of what is not done yet.
+    pub(super) fn new(matching: Matching, parts: Parts, done: &Done, observer: Observer<'a>) -> Self {
+        Self {
+            matching,
+            parts,
+            observer,
+            fetches: FetchesBuilder::default(),
+            bodies: BodiesBuilder::default(),
+            written: done.bodies.clone(),
+            classes: done.classes,
+        }
+    }
+
+    /// The row of an origin, and its body where that is new.
+    pub(super) fn fetched(&mut self, named: Named, origin: Origin, fetched: Fetched) -> Result<(), AuditError> {
+        let Fetched { observation, body } = fetched;
+        if let (Some(hash), Some(body)) = (observation.body_sha256, &body) {
+            self.body(hash, body);
+        }
+        let Named { input, line, rank } = named;
+        self.row(&FetchRow { origin: Some(origin), rank, input, input_line: line, observation })
+    }
+
+    fn body(&mut self, hash: BodyHash, body: &[u8]) {
+        if self.written.insert(hash) {
+            self.parts.count_body(body.len());
+            self.bodies.push(&hash, body, &BodyCounts::of(&Robots::parse(body, self.matching)));
+        }
+    }
+
+    /// One row.
+    pub(super) fn row(&mut self, row: &FetchRow) -> Result<(), AuditError> {
+        let class = row.observation.class;
+        self.classes.count(class);
+        self.parts.begin();
+        self.fetches.push(row);
+        (self.observer)(Event::Fetched(class));
+        if self.fetches.rows() >= HELD_ROWS || self.bodies.held_octets() >= HELD_OCTETS {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), AuditError> {
+        self.parts.write(Table::Bodies, &self.bodies.finish())?;
+        self.parts.write(Table::Fetches, &self.fetches.finish())?;
+        Ok(())
+    }
+
+    /// Ends the part at hand if it has reached a limit.
+    pub(super) fn close_due_part(&mut self) -> Result<(), AuditError> {
+        if self.parts.is_due(self.fetches.rows() as u64) { self.close_part() } else { Ok(()) }
+    }
+
+    /// Ends the part at hand: what was finished so far is kept, whatever happens later.
+    pub(super) fn close_part(&mut self) -> Result<(), AuditError> {
+        self.flush()?;
+        self.parts.close()
+    }
+
+    /// Rows, those of earlier runs among them.
+    pub(super) fn rows(&self) -> u64 {
+        self.classes.total()
+    }
+
+    /// Rows without an answer.
+    pub(super) fn failures(&self) -> u64 {
+        self.classes.failures()
+    }
+
+    /// Ends the last part.
+    pub(super) fn finish(mut self) -> Result<(Parts, Classes), AuditError> {
+        self.flush()?;
+        self.parts.finish()?;
+        Ok((self.parts, self.classes))
+    }
+}
