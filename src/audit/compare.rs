@@ -5,7 +5,7 @@
 
 use super::compile::{CompiledBody, evidence};
 use super::plan::Plan;
-use crate::robots::access::FetchClass;
+use crate::robots::access::{FetchClass, Outage};
 use crate::robots::decision::{Answer, Decision};
 use crate::robots::google::{Quirk, Reading, may_show};
 use crate::robots::group::GroupIndex;
@@ -73,9 +73,14 @@ fn undo(plan: &Plan, body: &[u8], (google, sets): (&Robots<'_>, &RuleSets), quir
 
 /// Where the two modes decide differently about a URL, for a plan that asks for it.
 #[must_use]
-pub fn partings<'b>(plan: &Plan, class: FetchClass, body: Option<&'b CompiledBody>, url: &[u8]) -> Vec<Parting<'b>> {
-    let rfc9309 = Side::ask(plan, class, body, Matching::Rfc9309, url);
-    let google = Side::ask(plan, class, body, Matching::Google, url);
+pub fn partings<'b>(
+    plan: &Plan,
+    seen: (FetchClass, Outage),
+    body: Option<&'b CompiledBody>,
+    url: &[u8],
+) -> Vec<Parting<'b>> {
+    let rfc9309 = Side::ask(plan, seen, body, Matching::Rfc9309, url);
+    let google = Side::ask(plan, seen, body, Matching::Google, url);
     if let (Answers::ForAll(one), Answers::ForAll(other)) = (&rfc9309.answers, &google.answers)
         && one.decision == other.decision
     {
@@ -87,7 +92,7 @@ pub fn partings<'b>(plan: &Plan, class: FetchClass, body: Option<&'b CompiledBod
             crawler,
             rfc9309: rfc9309.told(answers[0]),
             google: google.told(answers[1]),
-            cause: Question { plan, class, body, url, crawler }.cause(google.view, answers[0]),
+            cause: Question { plan, seen, body, url, crawler }.cause(google.view, answers[0]),
         })
     };
     (0..plan.crawlers.len()).filter_map(part).collect()
@@ -124,11 +129,17 @@ enum Answers {
 }
 
 impl<'b> Side<'b> {
-    fn ask(plan: &Plan, class: FetchClass, body: Option<&'b CompiledBody>, matching: Matching, url: &[u8]) -> Self {
+    fn ask(
+        plan: &Plan,
+        (class, outage): (FetchClass, Outage),
+        body: Option<&'b CompiledBody>,
+        matching: Matching,
+        url: &[u8],
+    ) -> Self {
         let mut buffer = Vec::new();
         let path = RawPath::read(url, matching).prepare(&mut buffer);
         let view = body.and_then(|body| View::of(plan, body, matching));
-        let answers = match (Answer::before_rules(plan.policy, class, &path), view) {
+        let answers = match (Answer::before_rules(plan.policy, class, outage, &path), view) {
             (Some(answer), _) => Answers::ForAll(answer),
             (None, Some(view)) => Answers::OfSets(all(view.sets, &path)),
             (None, None) => Answers::ForAll(Answer::NOT_COLLECTED),
@@ -159,7 +170,7 @@ fn all(sets: &RuleSets, path: &Path<'_>) -> Vec<Answer> {
 /// One crawler and one URL, about which the modes part.
 struct Question<'a> {
     plan: &'a Plan,
-    class: FetchClass,
+    seen: (FetchClass, Outage),
     body: Option<&'a CompiledBody>,
     url: &'a [u8],
     crawler: usize,
@@ -178,7 +189,8 @@ impl Question<'_> {
     fn without(&self, quirk: Quirk, google: Option<View<'_>>) -> Option<Decision> {
         let mut buffer = Vec::new();
         let path = RawPath::read_as(self.url, Reading::without(quirk)).prepare(&mut buffer);
-        if let Some(answer) = Answer::before_rules(self.plan.policy, self.class, &path) {
+        let (class, outage) = self.seen;
+        if let Some(answer) = Answer::before_rules(self.plan.policy, class, outage, &path) {
             return Some(answer.decision);
         }
         let undone = self.body.and_then(|body| body.comparison.as_ref()?.undone(quirk));
@@ -203,7 +215,7 @@ mod tests {
         let plan = Plan::new(registry, &asked, Policy::Rfc9309, matching, true).comparing();
         let compiled = compile::body(&plan, body.as_bytes());
         let side = |told: Told<'_>| format!("{} {}", told.decision, told.rule.map_or(0, |(_, line)| line));
-        partings(&plan, FetchClass::Ok, Some(&compiled), url.as_bytes())
+        partings(&plan, (FetchClass::Ok, Outage::UNKNOWN), Some(&compiled), url.as_bytes())
             .iter()
             .map(|parting| {
                 let crawler = &plan.crawlers[parting.crawler].token;
@@ -252,7 +264,10 @@ mod tests {
         let asked = registry.select("FooBot").expect("crawlers");
         let plan = Plan::new(registry, &asked, Policy::Rfc9309, Matching::Rfc9309, true).comparing();
         let causes = |class, url: &str| -> Vec<Option<Quirk>> {
-            partings(&plan, class, None, url.as_bytes()).iter().map(|parting| parting.cause).collect()
+            partings(&plan, (class, Outage::UNKNOWN), None, url.as_bytes())
+                .iter()
+                .map(|parting| parting.cause)
+                .collect()
         };
         assert_eq!(causes(FetchClass::ServerError, "https://a.test/robots.txt"), [Some(Quirk::RobotsTxt)]);
         assert_eq!(causes(FetchClass::ServerError, "https://a.test/robots%2Etxt"), [None]);

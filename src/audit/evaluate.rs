@@ -269,7 +269,7 @@ impl<'e> Rows<'e> {
     fn compare(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry) {
         let Some(differences) = &mut self.differences else { return };
         let body = entry.body.map(|id| self.evaluator.library.get(id));
-        differences.push(url, origin, &partings(&self.evaluator.plan, entry.class, body, url));
+        differences.push(url, origin, &partings(&self.evaluator.plan, (entry.class, entry.outage), body, url));
     }
 
     fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {

@@ -109,7 +109,7 @@ impl<'a> Subject<'a> {
             return Vec::new();
         }
         let compiled = self.file.as_ref().and_then(|file| file.compiled.as_ref());
-        partings(plan, self.class_of(url), compiled, url)
+        partings(plan, (self.class_of(url), Outage::UNKNOWN), compiled, url)
     }
 
     /// The training preference for a URL.

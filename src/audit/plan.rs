@@ -30,6 +30,10 @@ pub struct Plan {
     pub exact_tokens: bool,
     /// Tokens of the set `@ai`, in lower case.
     pub ai_tokens: HashSet<String>,
+    /// The crawlers that collect for training, the set `@ai-training`: what signals say is compared with their access.
+    pub training_crawlers: Vec<Asked>,
+    /// The crawlers of search engines, the set `@search`: likewise.
+    pub search_crawlers: Vec<Asked>,
     /// The registry as used.
     pub registry: Registry,
 }
@@ -50,7 +54,14 @@ impl Plan {
         let ai_tokens = registry.set("@ai").unwrap_or_default();
         let ai_tokens = ai_tokens.iter().filter_map(|crawler| ProductToken::of_name(&crawler.token, matching));
         let asked_in = |mode| crawlers.iter().map(|crawler| asked(crawler, mode, exact_tokens)).collect();
+        let set = |name| {
+            let known = registry.set(name).unwrap_or_default().into_iter();
+            let crawlers = known.map(|known| AskedCrawler { name: known.token.clone(), crawler: Some(known.clone()) });
+            crawlers.map(|crawler| asked(&crawler, matching, exact_tokens)).collect()
+        };
         Self {
+            training_crawlers: set("@ai-training"),
+            search_crawlers: set("@search"),
             crawlers: crawlers.iter().map(name).collect(),
             asked: asked_in(matching),
             asked_otherwise: asked_in(matching.other()),

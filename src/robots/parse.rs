@@ -17,6 +17,9 @@ pub struct Robots<'a> {
     pub rules: Vec<Rule<'a>>,
     /// Values of the Sitemap records, in file order (§2.2.4); they belong to no group.
     pub sitemaps: Vec<(Line, &'a [u8])>,
+    /// Records that are no part of RFC 9309, in file order; at most [`EXTENSIONS`]. What they mean is left to
+    /// [`signals`](crate::signals).
+    pub extensions: Vec<Extension<'a>>,
     /// What was odd, in file order; at most [`FINDINGS`] and one.
     pub findings: Vec<Finding<'a>>,
     /// Lines read.
@@ -49,6 +52,22 @@ pub struct Rule<'a> {
     pub line: Line,
     /// Which of the two.
     pub directive: Directive,
+    /// The key as written.
+    pub key: &'a [u8],
+    /// The value as written, trimmed, without a comment.
+    pub value: &'a [u8],
+}
+
+/// Records of [`Robots::extensions`] kept of one body; a finding says that there were others.
+pub const EXTENSIONS: usize = 4_096;
+
+/// A record that is neither user-agent line, rule nor sitemap: no group and no verdict depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// Where.
+    pub line: Line,
+    /// The group that it stands in, a place in [`Robots::groups`]; `None` before the first.
+    pub group: Option<u32>,
     /// The key as written.
     pub key: &'a [u8],
     /// The value as written, trimmed, without a comment.
@@ -178,6 +197,7 @@ struct Parser<'a> {
     run_is_open: bool,
     /// Whether another record stood in the open run.
     run_is_bridged: bool,
+    first_extension_left_out: Option<Line>,
     last_line: Line,
 }
 
@@ -187,6 +207,7 @@ impl<'a> Parser<'a> {
             groups: Vec::new(),
             rules: Vec::new(),
             sitemaps: Vec::new(),
+            extensions: Vec::new(),
             findings: Vec::new(),
             lines: 0,
             records: 0,
@@ -194,7 +215,13 @@ impl<'a> Parser<'a> {
             matching,
             undone,
         };
-        Self { robots, run_is_open: false, run_is_bridged: false, last_line: Line::FIRST }
+        Self {
+            robots,
+            run_is_open: false,
+            run_is_bridged: false,
+            first_extension_left_out: None,
+            last_line: Line::FIRST,
+        }
     }
 
     fn line(&mut self, line: Line, content: Content<'a>) {
@@ -213,6 +240,9 @@ impl<'a> Parser<'a> {
             Matching::Rfc9309 => Key::of(key),
             Matching::Google => google::key(key).unwrap_or_else(|| Key::of(key)),
         };
+        if matches!(meaning, Key::CrawlDelay | Key::Other | Key::Unknown) {
+            self.extension(line, key, value);
+        }
         match meaning {
             Key::UserAgent => self.user_agent(line, value),
             Key::Rule(directive) => self.rule(Rule { line, directive, key, value }),
@@ -226,6 +256,15 @@ impl<'a> Parser<'a> {
             Key::Unknown if key.starts_with(b"\xEF\xBB\xBF") => self.odd_key(line, Code::MarkInside, key),
             Key::Unknown => self.odd_key(line, Code::UnknownField, key),
         }
+    }
+
+    fn extension(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
+        if self.robots.extensions.len() == EXTENSIONS {
+            self.first_extension_left_out.get_or_insert(line);
+            return;
+        }
+        let group = self.robots.groups.len().checked_sub(1).map(|place| u32::try_from(place).expect("within a body"));
+        self.robots.extensions.push(Extension { line, group, key, value });
     }
 
     fn user_agent(&mut self, line: Line, value: &'a [u8]) {
@@ -247,6 +286,9 @@ impl<'a> Parser<'a> {
     fn agent_findings(&mut self, line: Line, value: &'a [u8], agent: Agent<'a>) {
         match agent {
             Agent::Nobody => self.find(line, Code::AgentWithoutToken, value),
+            Agent::Token(token) if is_training_with_suffix(token, value) => {
+                self.find(line, Code::TrainingTokenWithSuffix, value);
+            }
             Agent::Token(token) if token.len() < value.len() => self.find(line, Code::AgentWithExtraText, value),
             Agent::Star if value.len() > 1 => self.find(line, Code::AgentWithExtraText, value),
             Agent::Token(_) | Agent::Star => {}
@@ -317,6 +359,9 @@ impl<'a> Parser<'a> {
 
     fn finish(mut self) -> Robots<'a> {
         self.close_group();
+        if let Some(line) = self.first_extension_left_out {
+            self.find(line, Code::MoreExtensions, b"");
+        }
         if self.robots.is_truncated {
             self.find(self.last_line, Code::OverLimit, b"");
         }
@@ -332,7 +377,7 @@ fn has_blank(value: &[u8]) -> bool {
 }
 
 /// A finite, non-negative decimal number of seconds, also with a unit `s`.
-fn seconds(value: &[u8]) -> Option<f64> {
+pub(crate) fn seconds(value: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(value).ok()?;
     let number = text.strip_suffix(['s', 'S']).unwrap_or(text);
     let is_decimal = number.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.');
@@ -341,6 +386,13 @@ fn seconds(value: &[u8]) -> Option<f64> {
 
 /// The reserved token that carries a training preference.
 pub const TRAINING_TOKEN: &str = "__usage_ai-training";
+
+/// Whether a user-agent value is the training token and what may follow a product token: `/` and a version.
+fn is_training_with_suffix(token: &[u8], value: &[u8]) -> bool {
+    token.len() == TRAINING_TOKEN.len()
+        && value.get(token.len()) == Some(&b'/')
+        && token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes())
+}
 
 /// Whether a user-agent value differs from the training token only in its leading underscores and its separators.
 #[must_use]
@@ -389,12 +441,35 @@ mod tests {
             ("User-agent: a\nCrawl-delay: 1\nUser-agent: b\nAllow: /\n", &[(3, "bridged_agents")]),
             ("User-agent: a\nCrawl-delay: fast\nAllow: /\n", &[(2, "crawl_delay_invalid")]),
             ("User-agent: a\nAllow: /\n\u{feff}User-agent: *\n", &[(3, "mark_inside")]),
+            ("User-agent: __usage_ai-training/1.0\nAllow: /\n", &[(1, "training_token_with_suffix")]),
+            ("User-agent: __usage_ai-training, a\nAllow: /\n", &[(1, "agent_with_extra_text")]),
             ("User-agent: _usage_ai_training\nAllow: /\n", &[(1, "training_token_near_miss")]),
             ("User-agent: a\nFrobnicate: 1\nAllow: /\n", &[(2, "unknown_field")]),
             ("User-agent: a\nNoindex: /x\nAllow: /\n", &[]),
         ] {
             assert_eq!(codes(body), expected, "{body:?}");
         }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_kept_with_its_group() {
+        let body = "License: u\nUser-agent: a\nCrawl-delay: 1\nAllow: /\nX: y\nDisalow: /\nUser-agent: b\nHost: h\n";
+        let kept = parse(body).extensions.into_iter().map(|kept| {
+            let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+            (u32::from(kept.line), kept.group, format!("{}={}", text(kept.key), text(kept.value)))
+        });
+        let expected =
+            [(1, None, "License=u"), (3, Some(0), "Crawl-delay=1"), (5, Some(0), "X=y"), (8, Some(1), "Host=h")];
+        assert!(kept.eq(expected.map(|(line, group, text)| (line, group, text.to_owned()))));
+    }
+
+    #[test]
+    fn extensions_are_bounded() {
+        let text = "Host: x\n".repeat(EXTENSIONS + 3);
+        let robots = parse(&text);
+        assert_eq!(robots.extensions.len(), EXTENSIONS);
+        let first_left_out = u32::try_from(EXTENSIONS + 1).expect("small");
+        assert_eq!(codes(&text), [(first_left_out, "more_extensions")]);
     }
 
     #[test]

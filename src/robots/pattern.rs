@@ -41,6 +41,36 @@ pub(super) struct Compiled {
     pub(super) text: Range<usize>,
 }
 
+/// A rule value that stands by itself, in no rule set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LonePattern {
+    shape: Shape,
+    octets: u32,
+    text: Box<[u8]>,
+}
+
+impl LonePattern {
+    /// Compiles a rule value, as RFC 9309 has it.
+    #[must_use]
+    pub fn of(value: &[u8]) -> Self {
+        let mut texts = Vec::with_capacity(value.len());
+        let Compiled { shape, octets, .. } = compile(value, Matching::Rfc9309, &mut texts);
+        Self { shape, octets, text: texts.into() }
+    }
+
+    /// Octets of its normal form: of two patterns that match, the one with more is the more specific (§2.2.2).
+    #[must_use]
+    pub const fn octets(&self) -> u32 {
+        self.octets
+    }
+
+    /// Whether a normalised path matches.
+    #[must_use]
+    pub fn matches(&self, path: &[u8]) -> bool {
+        Pattern::new(self.shape, &self.text).matches(path)
+    }
+}
+
 /// Compiles a rule value; its text goes to the end of `texts`.
 pub(super) fn compile(value: &[u8], matching: Matching, texts: &mut Vec<u8>) -> Compiled {
     let start = texts.len();

@@ -26,7 +26,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use crate::robots::access::names;
 
 /// Version of the tables' format: moves when a column does.
-pub const FORMAT_VERSION: &str = "1";
+pub const FORMAT_VERSION: &str = "2";
 
 names! {
     /// The tables of an output folder.

@@ -11,6 +11,10 @@ use robots_audit::robots::parse::Robots;
 use robots_audit::robots::path::{Path, RawPath};
 use robots_audit::robots::token::{Asked, Matching};
 use robots_audit::robots::verdict::Verdict;
+use robots_audit::signals::Signals;
+use robots_audit::signals::conflict::{CrawlerRoots, RootAccess};
+use robots_audit::signals::fact::Fact;
+use robots_audit::signals::report::PREFERENCE_FINDINGS;
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
 use robots_audit::tables::bodies::{BodiesBuilder, BodyCounts};
 use robots_audit::tables::findings::FindingsBuilder;
@@ -58,12 +62,14 @@ impl Seeded {
 
     /// A line as files hold it, or something of the kind.
     fn line(&mut self) -> Vec<u8> {
-        const KEYS: [&str; 14] = [
+        const KEYS: [&str; 21] = [
             "User-agent",
             "user-agent",
             "Disallow",
             "Allow",
             "disallow ",
+            "DISALLOW",
+            "allow",
             "Disalow",
             "Sitemap",
             "Crawl-delay",
@@ -73,8 +79,13 @@ impl Seeded {
             "",
             "#",
             "Content-Signal",
+            "Content-Usage",
+            "License",
+            "DisallowAITraining",
+            "Request-rate",
+            "__usage_ai-training",
         ];
-        const VALUES: [&str; 20] = [
+        const VALUES: [&str; 26] = [
             "*",
             "* x",
             "GPTBot",
@@ -95,8 +106,14 @@ impl Seeded {
             "1e999",
             "https://a.test/x",
             "$",
+            "train-ai=n, search=y",
+            "search=yes, ai-train=no",
+            "/a train-ai=y;x=(1 2)",
+            ",",
+            "1/10 0600-0845",
+            "ref&sid /a",
         ];
-        const ENDS: [&str; 5] = ["\n", "\r\n", "\r", "", " # c\n"];
+        const ENDS: [&str; 6] = ["\n", "\r\n", "\r", "", " # c\n", " # BEGIN Cloudflare Managed content\n"];
         let mut line = format!("{}:{}", self.one_of(&KEYS), self.one_of(&["", " ", "\t\x0B"])).into_bytes();
         for _ in 0..=self.below(3) {
             line.extend(self.one_of(&VALUES).bytes());
@@ -169,6 +186,7 @@ fn everything_answers(body: &[u8], robots: &Robots<'_>) {
         rule_set_answers(&RuleSet::of_groups(robots, choice.groups), choice.source, (&paths, RulesFile::of(mode)));
     }
     training_answers(robots, &index, &paths);
+    signals_answer(body, robots, &index);
     rows_are_written(body, robots);
 }
 
@@ -202,6 +220,28 @@ fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Path<'_>])
     }
     assert!(training::near_misses(robots).len() <= TOKENS_LISTED);
     assert!(training::other_policy_tokens(robots).len() <= TOKENS_LISTED);
+}
+
+/// Facts and findings stand in file order, at lines that there are, and there are not too many.
+fn signals_answer(body: &[u8], robots: &Robots<'_>, index: &GroupIndex) {
+    let signals = Signals::of(robots, index, body);
+    let facts = signals.facts();
+    assert!(facts.iter().all(|fact| u32::from(fact.line) <= robots.lines));
+    assert!(facts.is_sorted_by_key(|fact| fact.line));
+    for meaning in facts.iter().filter_map(Fact::meaning) {
+        assert!(!meaning.is_empty());
+    }
+    let gptbot = Asked::named("GPTBot", Matching::Rfc9309).expect("a token");
+    let access = RootAccess::of(robots, index, &[gptbot]);
+    let conflicts = signals.conflicts(Some(&CrawlerRoots { training: access, search: access }));
+    let findings = signals.findings(&conflicts);
+    assert!(findings.is_sorted_by_key(|finding| finding.line));
+    for finding in &findings {
+        assert!(u32::from(finding.line) <= robots.lines);
+        let same = findings.iter().filter(|other| other.code == finding.code).count();
+        assert!(same <= PREFERENCE_FINDINGS, "{same} of {}", finding.code);
+        text_is_safe(finding.raw);
+    }
 }
 
 fn rows_are_written(body: &[u8], robots: &Robots<'_>) {

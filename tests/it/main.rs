@@ -28,4 +28,6 @@ mod resume;
 #[cfg(feature = "cli")]
 mod reuse;
 mod shared;
+#[cfg(feature = "cli")]
+mod signals;
 mod verdicts;
