@@ -35,7 +35,8 @@ impl Fetcher {
                     note_redirect(seen, location_as_given(&answer));
                     return Err(FetchClass::RedirectInvalid.into());
                 }
-                status => return self.last_answer(status, answer, seen, &mut trip.clock).await,
+                // Boxed, as the exchange is: an origin that waits for its turn does so in this future.
+                status => return Box::pin(self.last_answer(status, answer, seen, &mut trip.clock)).await,
             }
         }
     }
@@ -69,7 +70,8 @@ impl Fetcher {
             Scheme::Http if has_proxy => Form::Absolute,
             Scheme::Http | Scheme::Https => Form::Origin,
         };
-        let answer = exchange::ask(wire?, place, (&self.user_agent, form), &self.limits, &mut trip.clock).await?;
+        let answer =
+            Box::pin(exchange::ask(wire?, place, (&self.user_agent, form), &self.limits, &mut trip.clock)).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
