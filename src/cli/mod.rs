@@ -8,8 +8,10 @@ mod demo;
 mod descriptors;
 mod exit;
 mod fail_on;
+mod health;
 mod interrupt;
 mod live;
+mod log;
 mod progress;
 mod scan;
 mod show;
@@ -28,7 +30,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    progress::log(&cli.global);
+    log::set_up(&cli.global);
     match run(&cli) {
         Ok(exit) => exit.into(),
         Err(failed) => {

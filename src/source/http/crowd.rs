@@ -81,6 +81,7 @@ async fn run<T: Send + 'static>(
     let mut stopped = pin!(stop.requested());
     let mut grace: Option<Pin<Box<Sleep>>> = None;
     loop {
+        fetcher.tally.under_way.set(under_way.len() as u64);
         let is_over = queue_ended && under_way.is_empty() || grace.is_some() && room.is_quiet(under_way.len());
         if is_over {
             return;

@@ -56,6 +56,10 @@ impl Count {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
+    }
+
     pub(super) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -67,6 +71,8 @@ pub(super) struct Tally {
     pub(super) retries: Count,
     pub(super) waits_for_retry_after: Count,
     pub(super) waits_for_turn: Count,
+    /// Fetches of a crowd under way, those that wait among them.
+    pub(super) under_way: Count,
     pub(super) own_descriptors: Count,
     pub(super) own_ports: Count,
     pub(super) own_resolver: Count,

@@ -265,7 +265,7 @@ async fn an_origin_that_waits_takes_little_memory() {
     let mut seat = Seat::alone();
     let whole = size_of_val(&fetcher.fetch_from(&mut seat, &target));
     let mut seen = Observation::of_class(FetchClass::Internal, None);
-    let mut trip = Trip { seat: &mut seat, clock: Clock::new(&fetcher.limits) };
+    let mut trip = Trip { seat: &mut seat, time: TimeLeft::new(&fetcher.limits), validators: None };
     let attempt = size_of_val(&fetcher.follow(&target.origin, &mut seen, &mut trip));
     assert!(whole + attempt <= 8 * 1024, "{whole} and {attempt} octets");
 }
