@@ -167,7 +167,7 @@ impl Connector {
 
     async fn ask_for(&self, name: &str) -> NameAnswer {
         match &self.reach {
-            Reach::System(resolver) => resolver.look_up(name, self.limits.connect).await,
+            Reach::System(resolver) => Box::pin(resolver.look_up(name, self.limits.connect)).await,
             Reach::Embedded(network) => look_up_embedded(network, name, self.limits.connect).await,
         }
     }
@@ -186,7 +186,8 @@ impl Connector {
         }
         let stream = match origin.scheme() {
             Scheme::Http => Stream::Plain(tcp),
-            Scheme::Https => Stream::Tls(self.open_tls(tcp, origin, left, &mut trip.time).await?),
+            // Boxed: many origins wait for their turn here, and their futures are as large as the largest part.
+            Scheme::Https => Stream::Tls(Box::pin(self.open_tls(tcp, origin, left, &mut trip.time)).await?),
         };
         Ok(Wire { stream, _turn: turn })
     }
