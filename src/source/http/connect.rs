@@ -160,8 +160,12 @@ impl Connector {
         self.tally.count_look_up(&answer);
         match answer {
             NameAnswer::Addresses(addresses) if !addresses.is_empty() => Ok(addresses),
-            NameAnswer::Addresses(_) | NameAnswer::NxDomain | NameAnswer::NoData => Err(FetchClass::DnsNxdomain.into()),
-            NameAnswer::Failure | NameAnswer::Timeout => Err(FetchClass::DnsFailure.into()),
+            NameAnswer::NxDomain => Err(FetchClass::DnsNxdomain.into()),
+            NameAnswer::Addresses(_) | NameAnswer::NoData => {
+                Err(Failure::because(FetchClass::DnsNxdomain, Reason::NoData))
+            }
+            NameAnswer::Failure => Err(FetchClass::DnsFailure.into()),
+            NameAnswer::Timeout => Err(Failure::because(FetchClass::DnsFailure, Reason::DnsTimeout)),
         }
     }
 
