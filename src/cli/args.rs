@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
+use super::dataset_args::AnnotateArgs;
 use super::exit::Failed;
 use super::fail_on::FailOn;
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
@@ -84,6 +85,8 @@ pub(super) enum Command {
     Fetch(FetchArgs),
     /// Compute all tables from a snapshot or a folder, without the network
     Audit(AuditArgs),
+    /// Add decisions to the rows of Parquet files with a URL column, without the network
+    Annotate(AnnotateArgs),
     /// Say what one robots.txt says about some URLs
     Check(CheckArgs),
     /// Look into the registry of crawlers

@@ -1,9 +1,11 @@
 //! The command line: flags as typed, one file a subcommand, the progress bar, exit codes.
 
+mod annotate;
 mod args;
 mod audit;
 mod check;
 mod crawlers;
+mod dataset_args;
 mod demo;
 mod descriptors;
 mod exit;
@@ -45,6 +47,7 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
         Command::Scan(args) => scan::scan(&cli.global, args),
         Command::Fetch(args) => scan::fetch(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
+        Command::Annotate(args) => annotate::annotate(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
         Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),
         Command::Demo(args) => demo::demo(&cli.global, args),
