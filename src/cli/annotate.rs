@@ -15,6 +15,7 @@ use crate::audit::pipeline;
 use crate::audit::plan::Plan;
 use crate::dataset::annotate::Annotator;
 use crate::dataset::job::{Job, Task};
+use crate::dataset::keep::REASONS;
 use crate::dataset::parquet_file::Shape;
 use crate::dataset::snapshots::{Opening, Snapshots};
 use crate::dataset::tally::Tally;
@@ -130,6 +131,16 @@ impl Told<'_> {
         crawlers.map(|crawler| crawler.token.as_str()).zip(&self.done.tally.decisions)
     }
 
+    const fn is_filter(&self) -> bool {
+        matches!(self.job.task, Task::Filter { .. })
+    }
+
+    /// Why rows were excluded, and how many.
+    fn excluded(&self) -> impl Iterator<Item = (String, Value)> {
+        let fates = REASONS.iter().zip(self.done.tally.fates).skip(1);
+        fates.filter(|(_, count)| *count > 0).map(|(reason, count)| ((*reason).to_owned(), json!(count)))
+    }
+
     fn json(&self) -> Value {
         let tally = &self.done.tally;
         let counts = self.job.annotator.snapshots().counts();
@@ -147,6 +158,8 @@ impl Told<'_> {
             "not_collected": tally.not_collected,
             "decisions": self.crawlers().map(|(token, counts)| (token.to_owned(), decisions(counts))).collect::<Value>(),
             "training": training.collect::<Value>(),
+            "kept": self.is_filter().then_some(tally.kept),
+            "excluded": self.is_filter().then(|| self.excluded().collect::<Value>()),
             "snapshots": {
                 "origins": counts.origins,
                 "captures": counts.captures,
@@ -185,6 +198,10 @@ impl Told<'_> {
         }
         let words = Preference::ALL.iter().map(|word| word.as_str()).zip(tally.training);
         text += &format!("  {:longest$}  {}\n", "training", shares(words, tally.rows));
+        if self.is_filter() {
+            let fates = REASONS.iter().copied().zip(tally.fates);
+            text += &format!("\n  {:longest$}  {}\n", "rows", shares(fates, tally.rows));
+        }
         let hits = counts.lookups.saturating_sub(counts.compiled);
         text + &format!(
             "\n{} origins, {} captures, {} bodies; {} of look-ups found a body compiled\n",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
-use super::dataset_args::AnnotateArgs;
+use super::dataset_args::{AnnotateArgs, FilterArgs};
 use super::exit::Failed;
 use super::fail_on::FailOn;
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
@@ -87,6 +87,8 @@ pub(super) enum Command {
     Audit(AuditArgs),
     /// Add decisions to the rows of Parquet files with a URL column, without the network
     Annotate(AnnotateArgs),
+    /// Keep the rows of Parquet files that may be fetched or used for training, without the network
+    Filter(FilterArgs),
     /// Say what one robots.txt says about some URLs
     Check(CheckArgs),
     /// Look into the registry of crawlers

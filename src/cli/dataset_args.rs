@@ -107,6 +107,69 @@ pub(super) struct AnnotateArgs {
     pub(super) files: FilesArgs,
 }
 
+/// Which rows are kept.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is kept")]
+pub(super) struct KeepArgs {
+    /// Keep rows for which this holds: allow(GPTBot) and not training_against (there are allow, deny and defer of a crawler,
+    /// training_against, training_in_favor, training_none_expressed, training_unknown, and, or, not and parentheses)
+    #[arg(long, value_name = "EXPR")]
+    pub(super) keep: Option<String>,
+    /// Exclude rows that one of these crawlers may not fetch: tokens and sets
+    #[arg(long, value_name = "LIST")]
+    pub(super) drop_denied: Option<String>,
+    /// Exclude rows that must not be used for training
+    #[arg(long)]
+    pub(super) drop_training_against: bool,
+    /// Rows without a usable URL, or of origins that no snapshot holds: keep, drop or fail
+    #[arg(long, value_name = "HOW", default_value = "drop")]
+    pub(super) missing: String,
+    /// Whether a decision defer counts as allowed (keep) or denied (drop)
+    #[arg(long, value_name = "HOW", default_value = "drop", hide_possible_values = true)]
+    pub(super) deferred: Deferred,
+    /// Folder for the excluded rows, with the reason as a column more
+    #[arg(long, value_name = "DIR")]
+    pub(super) excluded_out: Option<PathBuf>,
+}
+
+/// What a decision `defer` counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Deferred {
+    /// Allowed.
+    Keep,
+    /// Denied.
+    Drop,
+}
+
+/// `filter`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("rules").args(["keep", "drop_denied", "drop_training_against"]).required(true).multiple(true))]
+#[command(after_help = "Examples:\n  \
+robots-audit filter fineweb/*.parquet --from snapshot --drop-denied GPTBot,CCBot -o kept --excluded-out excluded\n  \
+robots-audit filter x.parquet --from snapshot --keep 'allow(CCBot) and not training_against' -o kept\n  \
+robots-audit filter x.parquet --from s2023 --from s2024 --as-of dump --drop-training-against --missing keep -o kept\n\n\
+Files that are finished stay; the same command does what is missing.")]
+pub(super) struct FilterArgs {
+    /// Parquet files
+    #[arg(required = true, value_name = "IN")]
+    pub(super) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) rows: RowArgs,
+    #[command(flatten)]
+    pub(super) keep: KeepArgs,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+    /// What the name of the reason column begins with
+    #[arg(long, value_name = "TEXT", default_value = PREFIX)]
+    pub(super) prefix: String,
+    /// Folder for the kept rows, each file under the name of its input, made where it does not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: PathBuf,
+    /// Write over files of the output folders that other settings or other inputs gave
+    #[arg(long)]
+    pub(super) overwrite: bool,
+}
+
 impl RowArgs {
     /// What is told of each row, these columns of the answers at least.
     pub(super) fn settings(&self, columns: Columns) -> Settings {

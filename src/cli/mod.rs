@@ -10,6 +10,7 @@ mod demo;
 mod descriptors;
 mod exit;
 mod fail_on;
+mod filter;
 mod health;
 mod interrupt;
 mod live;
@@ -48,6 +49,7 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
         Command::Fetch(args) => scan::fetch(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
         Command::Annotate(args) => annotate::annotate(&cli.global, args),
+        Command::Filter(args) => filter::filter(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
         Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),
         Command::Demo(args) => demo::demo(&cli.global, args),

@@ -7,6 +7,7 @@ use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
+use super::keep::KeepError;
 use crate::audit::AuditError;
 use crate::audit::origins::RowFault;
 use crate::source::snapshot::SnapshotError;
@@ -118,10 +119,19 @@ pub enum DatasetError {
         /// What happened there.
         source: Box<DatasetError>,
     },
+    /// What to keep.
+    #[error(transparent)]
+    Keep(#[from] KeepError),
     /// The output would be the input.
     #[error("{} would be written over itself; choose another output folder", path.display())]
     OverItself {
         /// The file.
+        path: PathBuf,
+    },
+    /// Kept and excluded rows in one folder.
+    #[error("kept and excluded rows would both go to {}", path.display())]
+    OneFolder {
+        /// The folder.
         path: PathBuf,
     },
     /// Two inputs with one name.

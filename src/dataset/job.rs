@@ -16,16 +16,25 @@ use sha2::{Digest, Sha256};
 
 use super::DatasetError;
 use super::annotate::{Annotator, Settings};
+use super::filter::{self, Places};
+use super::keep::{Expression, Rules};
 use super::parquet_file::{self, Input, Shape};
 use super::tally::Tally;
 use crate::tables::column::hex;
-use crate::tables::sink::{Place, make_folder};
+use crate::tables::sink::{Place, WholeFile, make_folder};
 
 /// What is done with each file.
 #[derive(Debug, Clone)]
 pub enum Task {
     /// Columns are added, or stand alone with an id.
     Annotate(Shape),
+    /// Rows are kept or excluded.
+    Filter {
+        /// Which are kept.
+        rules: Rules,
+        /// Folder of the excluded ones.
+        excluded: Option<PathBuf>,
+    },
 }
 
 /// The same work for many files.
@@ -60,7 +69,15 @@ impl Job {
     /// An input that cannot be read or lacks a column, two of one name, an output that would be the input or is
     /// something else's.
     pub fn plan(&self, inputs: &[PathBuf]) -> Result<Vec<Planned>, DatasetError> {
-        make_folder(&self.output)?;
+        for folder in self.folders() {
+            make_folder(folder)?;
+        }
+        let folders: Vec<_> = self.folders().map(fs::canonicalize).filter_map(Result::ok).collect();
+        if let [output, excluded] = &folders[..]
+            && output == excluded
+        {
+            return Err(DatasetError::OneFolder { path: self.output.clone() });
+        }
         let mut planned: Vec<Planned> = Vec::with_capacity(inputs.len());
         for path in inputs {
             let name = path.file_name().and_then(|name| name.to_str());
@@ -85,23 +102,54 @@ impl Job {
         let input = Input::open(&planned.input)?;
         let run = || {
             let place = Place::of(&self.output, &planned.name);
-            let Task::Annotate(shape) = &self.task;
-            let (whole, tally) = parquet_file::annotate(&self.annotator, &input, shape, place, &planned.mark, pool)?;
-            whole.publish()?;
-            Ok(tally)
+            match &self.task {
+                Task::Annotate(shape) => {
+                    let mark = &planned.mark;
+                    let (whole, tally) = parquet_file::annotate(&self.annotator, &input, shape, place, mark, pool)?;
+                    whole.publish()?;
+                    Ok(tally)
+                }
+                Task::Filter { rules, excluded } => {
+                    let excluded = excluded.as_ref().map(|folder| Place::of(folder, &planned.name));
+                    let places = Places { kept: place, excluded };
+                    let filtered = filter::filter(&self.annotator, rules, &input, places, &planned.mark, pool)?;
+                    // The kept rows last: where they are, all is.
+                    filtered.excluded.map(WholeFile::publish).transpose()?;
+                    filtered.kept.publish()?;
+                    Ok(filtered.tally)
+                }
+            }
         };
         run().map_err(|error: DatasetError| error.of_file(&planned.input))
     }
 
     fn check(&self, input: &Input) -> Result<(), DatasetError> {
         self.annotator.sources(input.fields())?;
-        let Task::Annotate(shape) = &self.task;
-        parquet_file::check(&self.annotator, input, shape)
+        match &self.task {
+            Task::Annotate(shape) => parquet_file::check(&self.annotator, input, shape),
+            Task::Filter { excluded, .. } => filter::check(&self.annotator, input, excluded.is_some()),
+        }
     }
 
-    /// Whether the output is there and what would be written now.
+    /// Whether all outputs are there and what would be written now.
     fn is_finished(&self, input: &Path, name: &str, mark: &str) -> Result<bool, DatasetError> {
-        let path = self.output.join(name);
+        let mut is_finished = true;
+        for folder in self.folders() {
+            is_finished &= self.is_there(input, folder.join(name), mark)?;
+        }
+        Ok(is_finished)
+    }
+
+    /// The folders that outputs go to.
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        let excluded = match &self.task {
+            Task::Filter { excluded, .. } => excluded.as_deref(),
+            Task::Annotate(_) => None,
+        };
+        [&*self.output].into_iter().chain(excluded)
+    }
+
+    fn is_there(&self, input: &Path, path: PathBuf, mark: &str) -> Result<bool, DatasetError> {
         if !path.exists() {
             return Ok(false);
         }
@@ -140,6 +188,16 @@ impl Task {
         match self {
             Self::Annotate(Shape::Annotated) => json!("annotate"),
             Self::Annotate(Shape::Sidecar { id_column }) => json!({ "sidecar": id_column }),
+            Self::Filter { rules, excluded } => json!({
+                "filter": {
+                    "missing": rules.missing.as_str(),
+                    "deferred": if rules.keeps_deferred { "keep" } else { "drop" },
+                    "drop_denied": rules.denied,
+                    "drop_training_against": rules.training_against,
+                    "keep": rules.keep.as_ref().map(Expression::text),
+                    "excluded_out": excluded.is_some(),
+                }
+            }),
         }
     }
 }

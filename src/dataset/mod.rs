@@ -10,7 +10,7 @@
 //! | [`annotate`] | a batch of rows to the same with columns more: one function for files and streams |
 //! | [`keep`] | which rows are kept: a small closed language |
 //! | [`parquet_file`] | a Parquet file whose columns are copied without being decoded, and others added |
-//! | [`filter`] | a Parquet file to its kept and its excluded rows |
+//! | `filter` | a Parquet file to its kept and its excluded rows |
 //! | `rewrite` | some rows of a column chunk, in its own physical type |
 //! | [`job`] | files in, files out: what is finished stays finished |
 //! | [`stream`] | Arrow IPC in, Arrow IPC out |
@@ -23,8 +23,11 @@ pub mod answers;
 mod bodies;
 pub mod columns;
 mod error;
+mod filter;
 pub mod job;
+pub mod keep;
 pub mod parquet_file;
+mod rewrite;
 pub mod snapshots;
 pub mod stream;
 pub mod tally;

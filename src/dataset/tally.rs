@@ -3,6 +3,7 @@
 use std::ops::AddAssign;
 
 use super::answers::Answers;
+use super::keep::{Fate, REASONS};
 use super::snapshots::CaptureId;
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
@@ -25,8 +26,8 @@ pub struct Tally {
     pub not_collected: u64,
     /// Rows kept, where rows are filtered.
     pub kept: u64,
-    /// Rows excluded, where rows are filtered.
-    pub excluded: u64,
+    /// Rows by what became of them, in the order of [`REASONS`], where rows are filtered.
+    pub fates: [u64; REASONS.len()],
 }
 
 impl Tally {
@@ -52,6 +53,12 @@ impl Tally {
             }
         }
     }
+
+    /// Counts what became of a row.
+    pub fn add_fate(&mut self, fate: Fate) {
+        self.kept += u64::from(fate == Fate::KEPT);
+        self.fates[usize::from(fate.0)] += 1;
+    }
 }
 
 impl AddAssign<&Self> for Tally {
@@ -61,7 +68,7 @@ impl AddAssign<&Self> for Tally {
         self.invalid_urls += other.invalid_urls;
         self.not_collected += other.not_collected;
         self.kept += other.kept;
-        self.excluded += other.excluded;
+        self.fates.iter_mut().zip(other.fates).for_each(|(count, other)| *count += other);
         self.decisions.resize(self.decisions.len().max(other.decisions.len()), Default::default());
         for (counts, others) in self.decisions.iter_mut().zip(&other.decisions) {
             counts.iter_mut().zip(others).for_each(|(count, other)| *count += other);
