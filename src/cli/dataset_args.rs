@@ -111,8 +111,8 @@ pub(super) struct AnnotateArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is kept")]
 pub(super) struct KeepArgs {
-    /// Keep rows for which this holds: allow(GPTBot) and not training_against (there are allow, deny and defer of a crawler,
-    /// training_against, training_in_favor, training_none_expressed, training_unknown, and, or, not and parentheses)
+    /// Keep rows for which this holds, such as `allow(GPTBot) and not training_against`. There are allow, deny and defer of
+    /// a crawler; `training_against`, `training_in_favor`, `training_none_expressed`, `training_unknown`; and, or, not, ()
     #[arg(long, value_name = "EXPR")]
     pub(super) keep: Option<String>,
     /// Exclude rows that one of these crawlers may not fetch: tokens and sets

@@ -128,10 +128,10 @@ impl Annotator {
         fields
     }
 
-    /// Finds the columns that are read, and that the added ones are free.
+    /// Finds the columns that are read.
     ///
     /// # Errors
-    /// A column that is missing, holds something else, or would be there twice.
+    /// A column that is missing or holds something else.
     pub fn sources(&self, fields: &Fields) -> Result<Sources, DatasetError> {
         let urls = ColumnPath::find_text(fields, &self.settings.url_column)?;
         let times = match &self.settings.as_of {
@@ -145,10 +145,8 @@ impl Annotator {
     ///
     /// # Errors
     /// The first that is not.
-    pub fn check_names<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<(), DatasetError> {
-        let fields = self.fields();
-        let names: Vec<&str> = names.into_iter().collect();
-        check_free(names.iter().copied(), fields.iter().map(|field| field.name().as_str()))
+    pub fn check_names<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), DatasetError> {
+        check_free(names, &self.fields())
     }
 
     /// The schema of annotated batches.

@@ -126,25 +126,19 @@ impl Answers {
         let training = body_read
             .map_or_else(|| Preference::without_file(entry.class), |(_, body)| body.training.preference(&path).0);
         self.training[row] = training as u8;
-        match Answer::before_rules(plan.policy, entry.class, entry.outage, &path) {
-            Some(fixed) => cells.for_each(|cell| self.put(cell, &fixed, body)),
-            None => {
-                let body = body.expect("where rules count there is a body");
-                let applied = &body.1.sets.crawlers;
-                let mut known: Option<(usize, Answer)> = None;
-                for (cell, applied) in cells.zip(applied) {
-                    let answer = match known {
-                        Some((set, answer)) if set == applied.rule_set => answer,
-                        _ => {
-                            let sets = &body.1.sets;
-                            let set = applied.rule_set;
-                            Answer::of_verdict(Verdict::of_path(&sets.list[set], sets.sources[set], &path))
-                        }
-                    };
-                    known = Some((applied.rule_set, answer));
-                    self.put(cell, &answer, Some(body));
-                }
-            }
+        if let Some(fixed) = Answer::before_rules(plan.policy, entry.class, entry.outage, &path) {
+            return cells.for_each(|cell| self.put(cell, &fixed, body));
+        }
+        let (_, compiled) = body.expect("where rules count there is a body");
+        let sets = &compiled.sets;
+        let verdict = |set: usize| Answer::of_verdict(Verdict::of_path(&sets.list[set], sets.sources[set], &path));
+        // Neighbours often obey the same rules.
+        let mut known: Option<(usize, Answer)> = None;
+        for (cell, applied) in cells.zip(&sets.crawlers) {
+            let set = applied.rule_set;
+            let answer = known.filter(|(same, _)| *same == set).map_or_else(|| verdict(set), |(_, answer)| answer);
+            known = Some((set, answer));
+            self.put(cell, &answer, body);
         }
     }
 

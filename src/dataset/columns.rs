@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BinaryViewBuilder, RecordBatch};
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Fields};
+use arrow::datatypes::{DataType, Field, Fields};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::DatasetError;
@@ -44,8 +44,10 @@ impl ColumnPath {
     /// Likewise.
     pub fn find_text(fields: &Fields, asked: &str) -> Result<Self, DatasetError> {
         let path = Self::find(fields, asked)?;
-        let (_, _, found) = walk(fields, asked).expect("found just now");
-        if is_text(&found) { Ok(path) } else { Err(path.wrong_type(&found, "text")) }
+        match walk(fields, asked) {
+            Some((.., found)) if !is_text(&found) => Err(path.wrong_type(&found, "text")),
+            _ => Ok(path),
+        }
     }
 
     /// The top-level column.
@@ -118,10 +120,8 @@ fn octets(array: &ArrayRef) -> Result<BinaryViewArray, DatasetError> {
 
 fn is_text(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
         DataType::Dictionary(_, values) => matches!(**values, DataType::Utf8 | DataType::LargeUtf8),
-        _ => false,
+        other => other.is_string() || other.is_binary(),
     }
 }
 
@@ -170,22 +170,19 @@ fn told(fields: &Fields) -> String {
 ///
 /// # Errors
 /// The first name that is not.
-pub fn check_free<'a>(
-    names: impl IntoIterator<Item = &'a str> + Clone,
-    added: impl IntoIterator<Item = &'a str>,
-) -> Result<(), DatasetError> {
-    for added in added {
-        if let Some(found) = names.clone().into_iter().find(|name| name.eq_ignore_ascii_case(added)) {
-            return Err(DatasetError::Clash { added: added.to_owned(), found: found.to_owned() });
-        }
+pub fn check_free<'a>(names: impl IntoIterator<Item = &'a str>, added: &[Field]) -> Result<(), DatasetError> {
+    let clash = |name: &str| added.iter().find(|added| added.name().eq_ignore_ascii_case(name));
+    let clashes = |name: &'a str| clash(name).map(|added| (added.name().clone(), name.to_owned()));
+    match names.into_iter().find_map(clashes) {
+        Some((added, found)) => Err(DatasetError::Clash { added, found }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use arrow::array::{DictionaryArray, Int64Array, LargeStringArray, StringArray, StructArray};
-    use arrow::datatypes::{Field, Int32Type};
+    use arrow::datatypes::Int32Type;
 
     use super::*;
 
@@ -218,7 +215,8 @@ mod tests {
         assert_eq!(find("url"), "there is no column `url` (columns: n)");
         assert_eq!(find("n.url"), "there is no column `n.url` (columns: n)");
         assert_eq!(find("n"), "column `n` is of type Int64, not text");
-        let clash = check_free(["Robots_Rule"], ["robots_rule"]).unwrap_err().to_string();
+        let clash =
+            check_free(["Robots_Rule"], &[Field::new("robots_rule", DataType::Utf8, true)]).unwrap_err().to_string();
         assert!(clash.contains("`Robots_Rule`") && clash.contains("--prefix"), "{clash}");
     }
 }

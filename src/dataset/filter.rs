@@ -81,7 +81,7 @@ pub(super) fn check(annotator: &Annotator, input: &Input, wants_excluded: bool) 
     annotator.sources(input.fields())?;
     if wants_excluded {
         let names = input.fields().iter().map(|field| field.name().as_str());
-        check_free(names, [reason_field(annotator).name().as_str()])?;
+        check_free(names, &[reason_field(annotator)])?;
     }
     Ok(())
 }

@@ -220,14 +220,14 @@ impl Settings {
 fn input_digest(path: &Path) -> std::io::Result<String> {
     use std::io::{Seek, SeekFrom};
     /// The length of the footer and the magic octets.
-    const TAIL_OCTETS: u64 = 8;
+    const TAIL_OCTETS: usize = 8;
     let mut file = File::open(path)?;
     let octets = file.metadata()?.len();
-    let mut tail = [0; TAIL_OCTETS as usize];
-    file.seek(SeekFrom::Start(octets.saturating_sub(TAIL_OCTETS)))?;
+    let mut tail = [0; TAIL_OCTETS];
+    file.seek(SeekFrom::Start(octets.saturating_sub(TAIL_OCTETS as u64)))?;
     file.read_exact(&mut tail)?;
     let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-    let start = octets.saturating_sub(TAIL_OCTETS).saturating_sub(footer);
+    let start = octets.saturating_sub(TAIL_OCTETS as u64).saturating_sub(footer);
     file.seek(SeekFrom::Start(start))?;
     let mut digest = Sha256::new();
     digest.update(octets.to_le_bytes());

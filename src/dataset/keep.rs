@@ -196,9 +196,9 @@ impl Expression {
     /// What was expected where.
     pub fn parse(text: &str, crawlers: &[&str]) -> Result<Self, KeepError> {
         let mut parser = Parser { words: words(text), next: 0, crawlers, depth: 0 };
-        let test = parser.any()?;
+        let holds = parser.any()?;
         match parser.peek() {
-            None => Ok(Self { text: text.to_owned(), test }),
+            None => Ok(Self { text: text.to_owned(), test: holds }),
             Some(_) => Err(parser.expected("and, or, or the end")),
         }
     }

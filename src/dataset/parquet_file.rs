@@ -457,7 +457,7 @@ impl Encoder {
 /// How the input is compressed, as far as that can be written; zstd otherwise.
 fn compression(input: &Input) -> Compression {
     let chunk = input.metadata().row_groups().first().and_then(|group| group.columns().first());
-    match chunk.map(|chunk| chunk.compression_codec()) {
+    match chunk.map(parquet::file::metadata::ColumnChunkMetaData::compression_codec) {
         Some(parquet::basic::CompressionCodec::SNAPPY) => Compression::SNAPPY,
         Some(parquet::basic::CompressionCodec::UNCOMPRESSED) => Compression::UNCOMPRESSED,
         _ => Compression::ZSTD(ZstdLevel::default()),
@@ -607,7 +607,7 @@ fn layout(annotator: &Annotator, input: &Input, shape: &Shape) -> Result<Layout,
             added.push(value("url", DataType::Utf8));
             added.extend(annotator.fields());
             let copied = roots.iter().map(|root| fields[*root].name().as_str());
-            check_free(copied, added.iter().map(|field| field.name().as_str()))?;
+            check_free(copied, &added)?;
             Ok(Layout { roots, added })
         }
     }
