@@ -10,6 +10,7 @@ mod certificates;
 pub mod demo_web;
 mod origins;
 pub mod play;
+pub mod sample;
 pub mod script;
 mod seeded;
 pub mod web;

@@ -275,11 +275,11 @@ fn part_name(part: u32) -> String {
     format!("part-{part:05}.parquet")
 }
 
-/// Writes a small text file of the output folder: under a temporary name, renamed when whole.
+/// Writes a small file of the output folder, mostly of text: under a temporary name, renamed when whole.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write_text(folder: &Path, name: &str, text: &str) -> Result<(), SinkError> {
+pub fn write_text(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(), SinkError> {
     let mut place = Place::of(folder, name);
     fs::write(&place.temporary, text).map_err(|source| SinkError::Create { path: place.path.clone(), source })?;
     fs::rename(&place.temporary, &place.path)
