@@ -200,8 +200,7 @@ impl Input {
         pieces
     }
 
-    /// Hands batches of some columns of neighbouring row groups on, with the row group of the first row, the rows of it
-    /// before that, and the rows of the file before it.
+    /// Hands on some columns of neighbouring row groups in batches, each with the rows of the file that stand before it.
     pub(super) fn batches(
         &self,
         piece: Range<usize>,
