@@ -176,9 +176,10 @@ impl Told<'_> {
     fn text(&self) -> String {
         let Done { written, finished_before, tally } = self.done;
         let counts = self.job.annotator.snapshots().counts();
-        let mut text = format!("{} files written to {}", number(*written as u64), self.job.output.display());
+        let files = if *written == 1 { "file" } else { "files" };
+        let mut text = format!("{} {files} written to {}", number(*written as u64), self.job.output.display());
         if *finished_before > 0 {
-            text += &format!(", {} were finished before", number(*finished_before as u64));
+            text += &format!(", {} finished before", number(*finished_before as u64));
         }
         text += &format!("\n{} rows", number(tally.rows));
         for (count, what) in [

@@ -87,7 +87,7 @@ pub(super) enum Command {
     Audit(AuditArgs),
     /// Add decisions to the rows of Parquet files with a URL column, without the network
     Annotate(AnnotateArgs),
-    /// Keep the rows of Parquet files that may be fetched or used for training, without the network
+    /// Keep the rows of Parquet files that robots.txt lets you use, without the network
     Filter(FilterArgs),
     /// Say what one robots.txt says about some URLs
     Check(CheckArgs),

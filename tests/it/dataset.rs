@@ -531,6 +531,6 @@ fn other_readers_see_the_same_rows() {
     let Some(seen) = python("other_readers_see_the_same_rows", folder.path(), "duckdb, pyarrow", &script) else {
         return;
     };
-    let expected = "[('allow', 2000), ('deny', 1000), (None, 2000)]\n[('denied', 1000)]\nsame\n";
+    let expected = "[('allow', 2000), ('deny', 1000), ('unresolved', 1000), (None, 1000)]\n[('denied', 1000)]\nsame\n";
     assert_eq!(seen, expected);
 }
