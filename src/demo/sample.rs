@@ -1,4 +1,4 @@
-//! A small training set in the shape of FineWeb, about the pages of the embedded web.
+//! A small training set in the shape of `FineWeb`, about the pages of the embedded web.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Data sets: annotated and filtered files, streams, snapshots in time, runs that were killed.
+#![expect(clippy::unwrap_used, reason = "in a test, a panic is the failure")]
 
 use std::fs::{self, File};
 use std::path::Path;
