@@ -135,7 +135,7 @@ impl Annotator {
     pub fn sources(&self, fields: &Fields) -> Result<Sources, DatasetError> {
         let urls = ColumnPath::find_text(fields, &self.settings.url_column)?;
         let times = match &self.settings.as_of {
-            AsOf::Column(column) => Some(ColumnPath::find(fields, column)?),
+            AsOf::Column(column) => Some(ColumnPath::find_time(fields, column)?),
             AsOf::Newest | AsOf::Time(_) => None,
         };
         Ok(Sources { urls, times })
@@ -189,11 +189,9 @@ impl Annotator {
             (AsOf::Newest, _) => Answers::about(&self.snapshots, &urls, Whens::All(When::Newest)),
             (AsOf::Time(time), _) => Answers::about(&self.snapshots, &urls, Whens::All(When::At(*time))),
             (AsOf::Column(_), Some(path)) => {
-                let whens = time::of_column(&path.array(batch)?).map_err(|_| DatasetError::ColumnType {
-                    column: path.column().to_owned(),
-                    found: "another".to_owned(),
-                    wanted: "text or time",
-                })?;
+                let times = path.values(batch)?;
+                let whens = time::of_column(&times);
+                let whens = whens.map_err(|_| path.wrong_type(times.data_type(), "text or time"))?;
                 Answers::about(&self.snapshots, &urls, Whens::Each(&whens))
             }
             (AsOf::Column(_), None) => Answers::about(&self.snapshots, &urls, Whens::All(When::Unknown)),

@@ -9,7 +9,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields};
 use parquet::schema::types::SchemaDescriptor;
 
-use super::DatasetError;
+use super::{DatasetError, time};
 use crate::origin::URL_OCTETS;
 use crate::source::input::{Found, append_value};
 
@@ -25,6 +25,8 @@ pub struct ColumnPath {
     names: Vec<String>,
     /// The path within the JSON that stands there.
     json: Option<String>,
+    /// The type of what stands there.
+    found: DataType,
 }
 
 impl ColumnPath {
@@ -34,8 +36,8 @@ impl ColumnPath {
     /// Where there is none, or what is there holds no text.
     pub fn find(fields: &Fields, asked: &str) -> Result<Self, DatasetError> {
         let missing = || DatasetError::MissingColumn { column: asked.to_owned(), columns: told(fields) };
-        let (names, json, _) = walk(fields, asked).ok_or_else(missing)?;
-        Ok(Self { asked: asked.to_owned(), names, json })
+        let (names, json, found) = walk(fields, asked).ok_or_else(missing)?;
+        Ok(Self { asked: asked.to_owned(), names, json, found })
     }
 
     /// The same, where the values have to be text.
@@ -44,10 +46,16 @@ impl ColumnPath {
     /// Likewise.
     pub fn find_text(fields: &Fields, asked: &str) -> Result<Self, DatasetError> {
         let path = Self::find(fields, asked)?;
-        match walk(fields, asked) {
-            Some((.., found)) if !is_text(&found) => Err(path.wrong_type(&found, "text")),
-            _ => Ok(path),
-        }
+        if is_text(&path.found) { Ok(path) } else { Err(path.wrong_type(&path.found, "text")) }
+    }
+
+    /// The same, where the values have to be times, or text that may tell them.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn find_time(fields: &Fields, asked: &str) -> Result<Self, DatasetError> {
+        let path = Self::find(fields, asked)?;
+        if time::may_tell(&path.found) { Ok(path) } else { Err(path.wrong_type(&path.found, "text or time")) }
     }
 
     /// The top-level column.
@@ -68,7 +76,7 @@ impl ColumnPath {
     ///
     /// # Errors
     /// Where the batch has no such column.
-    pub fn array(&self, batch: &RecordBatch) -> Result<ArrayRef, DatasetError> {
+    fn array(&self, batch: &RecordBatch) -> Result<ArrayRef, DatasetError> {
         let missing =
             || DatasetError::MissingColumn { column: self.asked.clone(), columns: told(batch.schema_ref().fields()) };
         let mut array = Arc::clone(batch.column_by_name(&self.names[0]).ok_or_else(missing)?);
@@ -78,6 +86,18 @@ impl ColumnPath {
             array = under(&child, parent.nulls())?;
         }
         Ok(array)
+    }
+
+    /// The values at the path, of whatever type; those in JSON as text.
+    ///
+    /// # Errors
+    /// Where the batch has no such column.
+    pub fn values(&self, batch: &RecordBatch) -> Result<ArrayRef, DatasetError> {
+        if self.json.is_none() {
+            return self.array(batch);
+        }
+        let texts: ArrayRef = Arc::new(self.texts(batch)?);
+        Ok(cast(&texts, &DataType::Utf8View)?)
     }
 
     /// The texts at the path; JSON that cannot be read has none.
@@ -96,7 +116,8 @@ impl ColumnPath {
         })
     }
 
-    fn wrong_type(&self, found: &DataType, wanted: &'static str) -> DatasetError {
+    /// The error about a column of another type.
+    pub(super) fn wrong_type(&self, found: &DataType, wanted: &'static str) -> DatasetError {
         DatasetError::ColumnType { column: self.asked.clone(), found: found.to_string(), wanted }
     }
 }

@@ -58,7 +58,17 @@ fn end_of(day: Date) -> Option<Timestamp> {
     i64::from(days).checked_add(1)?.checked_mul(DAY_US)?.checked_sub(1)
 }
 
-/// The times of a column; also of how many rows it is not known.
+/// Whether values of a type may tell a time.
+#[must_use]
+pub fn may_tell(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => true,
+        DataType::Dictionary(_, values) => values.is_string(),
+        other => other.is_string() || other.is_binary(),
+    }
+}
+
+/// The times of a column.
 ///
 /// # Errors
 /// A type that tells no time.
@@ -78,6 +88,7 @@ pub fn of_column(column: &ArrayRef) -> Result<Vec<When>, ArrowError> {
                 .map(|day| day.map_or(When::Unknown, |d| When::At(end(d))))
                 .collect())
         }
+        other if !may_tell(other) => Err(ArrowError::CastError(format!("{other} tells no time"))),
         _ => {
             let texts = cast(column, &DataType::Utf8View)?;
             let texts = texts.as_string_view();

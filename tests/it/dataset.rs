@@ -288,6 +288,8 @@ fn each_row_is_judged_by_the_capture_of_its_time() {
         ("url", texts(vec!["https://a.test/x"; rows.len()])),
         ("date", texts(rows.iter().map(|row| row.0).collect())),
         ("dump", texts(rows.iter().map(|row| row.1).collect())),
+        ("json", Arc::new(rows.iter().map(|row| Some(format!("{{\"d\":\"{}\"}}", row.0))).collect::<StringArray>())),
+        ("number", Arc::new(Int64Array::from(vec![2024; rows.len()]))),
     ]);
     write_parquet(&folder.path().join("in.parquet"), &batch.unwrap(), 100);
     // The order of the snapshots tells nothing.
@@ -296,13 +298,15 @@ fn each_row_is_judged_by_the_capture_of_its_time() {
         run(folder.path(), &[&ask[..], &["-o", out], as_of].concat(), 0);
         read_parquet(&folder.path().join(out).join("in.parquet")).0
     };
-    for by in ["date", "dump"] {
+    for by in ["date", "dump", "json.d"] {
         let annotated = annotated(by, &["--as-of", by]);
         let decisions: Vec<Option<String>> = rows.iter().map(|row| Some(row.2.to_owned())).collect();
         assert_eq!(column(&annotated, "robots_CCBot_decision"), decisions, "{by}");
         let times: Vec<_> = rows.iter().map(|row| row.3.and_then(at).map(|time| time.to_string())).collect();
         assert_eq!(column(&annotated, "robots_checked_at"), times, "{by}");
     }
+    let (_, told) = run(folder.path(), &[&ask[..], &["-o", "n", "--as-of", "number"]].concat(), 3);
+    assert!(told.contains("column `number` is of type Int64, not text or time"), "{told}");
     let all = |word: &str| vec![Some(word.to_owned()); rows.len()];
     assert_eq!(column(&annotated("newest", &[]), "robots_CCBot_decision"), all("allow"));
     assert_eq!(column(&annotated("day", &["--as-of", "2023-12-24"]), "robots_CCBot_decision"), all("deny"));
