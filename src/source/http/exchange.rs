@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use super::connect::Wire;
 use super::failure::Failure;
 use super::limits::FetchLimits;
-use super::redirect::Place;
+use crate::source::redirect::Place;
 use super::trip::TimeLeft;
 use crate::robots::access::{FetchClass, Reason};
 use crate::source::history::earlier::Validators;
