@@ -9,8 +9,8 @@ use crate::tables::pages::file::RunTableFile;
 use crate::tables::pages::{EncodedRowGroup, RunSchema};
 use crate::tables::sink::{self, Footer, SinkError, TableFile, WholeFile};
 use crate::tables::{
-    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
-    training_verdicts, views,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
+    training, training_verdicts, views,
 };
 
 /// The tables that a run writes.

@@ -9,10 +9,13 @@ mod descriptors;
 mod exit;
 mod fail_on;
 mod health;
+mod ingest;
+mod ingest_args;
 mod interrupt;
 mod live;
 mod log;
 mod progress;
+mod report;
 mod scan;
 mod show;
 
@@ -44,6 +47,8 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
     match &cli.command {
         Command::Scan(args) => scan::scan(&cli.global, args),
         Command::Fetch(args) => scan::fetch(&cli.global, args),
+        Command::Ingest(args) => ingest::ingest(&cli.global, args),
+        Command::Report(args) => report::report(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
         Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),

@@ -10,6 +10,9 @@ use crate::tables::fetches::Timestamp;
 /// A URL, as the beginning of its SHA-256: long enough that nobody makes two of them meet.
 pub type Key = [u8; 16];
 
+/// Damages of one file that are told one by one; further ones are counted only.
+pub const DAMAGES_MAX: usize = 10_000;
+
 /// Stands for a capture that does not say when it was made: older than any other.
 const NO_TIME: Timestamp = Timestamp::MIN;
 

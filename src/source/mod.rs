@@ -1,5 +1,6 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, captures of others, and the network.
 
+pub mod access;
 pub mod captures;
 pub mod clock;
 mod coding;

@@ -14,7 +14,7 @@ use arrow::error::ArrowError;
 use flate2::bufread::MultiGzDecoder;
 use thiserror::Error;
 
-use super::captures::{Capture, Found, key};
+use super::captures::{Capture, DAMAGES_MAX, Found, key};
 use super::folder::BODY_OCTETS;
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
@@ -141,8 +141,19 @@ enum Format {
 pub struct RowIndex {
     /// Rows that name an origin.
     pub captures: Vec<Found>,
-    /// Rows that do not, counted from 0, and why.
+    /// The first rows that do not, counted from 0, and why.
     pub damages: Vec<(u64, Fault)>,
+    /// All rows that do not.
+    pub damaged: u64,
+}
+
+impl RowIndex {
+    fn damage(&mut self, at: u64, fault: Fault) {
+        self.damaged += 1;
+        if self.damages.len() < DAMAGES_MAX {
+            self.damages.push((at, fault));
+        }
+    }
 }
 
 /// What a row says.
@@ -196,7 +207,7 @@ impl RowFiles {
         let mut index = RowIndex::default();
         for (row, at) in self.files[file as usize].rows(false)?.zip(0..) {
             let Some(row) = row? else {
-                index.damages.push((at, Fault::Row));
+                index.damage(at, Fault::Row);
                 continue;
             };
             match row.origin() {
@@ -206,7 +217,7 @@ impl RowFiles {
                     is_robots_txt: true,
                     is_whole: true,
                 }),
-                Err(_) => index.damages.push((at, Fault::Target)),
+                Err(_) => index.damage(at, Fault::Target),
             }
         }
         Ok(index)

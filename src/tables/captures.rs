@@ -130,8 +130,17 @@ impl CapturesBuilder {
     /// The rows so far; the builder is empty again.
     #[must_use]
     pub fn finish(&mut self) -> RecordBatch {
-        let Self { mut origin, mut target_uri, mut capture_time, used_as, mut captures, mut file, mut place, fault, .. } =
-            std::mem::take(self);
+        let Self {
+            mut origin,
+            mut target_uri,
+            mut capture_time,
+            used_as,
+            mut captures,
+            mut file,
+            mut place,
+            fault,
+            ..
+        } = std::mem::take(self);
         let columns: Vec<ArrayRef> = vec![
             Arc::new(origin.finish()),
             Arc::new(target_uri.finish()),

@@ -14,8 +14,8 @@ use robots_audit::robots::token::Matching;
 use robots_audit::signals::Signals;
 use robots_audit::signals::conflict::Conflict;
 use robots_audit::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
-    training_verdicts,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
+    training, training_verdicts,
 };
 
 fn document(name: &str) -> String {
@@ -65,6 +65,7 @@ fn schema(table: Table) -> SchemaRef {
         Table::Findings => findings::schema(),
         Table::Crawlers => crawlers::schema(),
         Table::MatchingDifferences => matching_differences::schema(),
+        Table::Captures => captures::schema(),
     }
 }
 

@@ -15,6 +15,8 @@ mod duckdb;
 #[cfg(feature = "cli")]
 mod fetch_cases;
 mod hostile;
+#[cfg(feature = "cli")]
+mod ingest;
 mod layers;
 #[cfg(feature = "cli")]
 mod live;
@@ -31,3 +33,5 @@ mod shared;
 #[cfg(feature = "cli")]
 mod signals;
 mod verdicts;
+#[cfg(feature = "cli")]
+mod warc_writer;

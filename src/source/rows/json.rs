@@ -124,7 +124,8 @@ mod tests {
             status: Some("s".to_owned()),
             time: Some("t".to_owned()),
         };
-        let line = br#"{"page":{"url":"https://a.test/"},"body":"x\u0000","s":"404","t":"2024-01-01T00:00:00Z","z":[]}"#;
+        let line =
+            br#"{"page":{"url":"https://a.test/"},"body":"x\u0000","s":"404","t":"2024-01-01T00:00:00Z","z":[]}"#;
         let expected = Row {
             url: Some(b"https://a.test/".to_vec()),
             body: Some(b"x\0".to_vec()),

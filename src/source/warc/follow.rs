@@ -105,27 +105,25 @@ impl<'a> Readers<'a> {
     }
 
     /// What a record says: where its redirect leads, or what is to be made of it.
-    fn answered(&mut self, place: &Place, mut record: Record, seen: &mut Observation) -> Result<Step, WarcError> {
+    fn answered(&mut self, place: &Place, record: Record, seen: &mut Observation) -> Result<Step, WarcError> {
         if let Some(address) = record.head.field("WARC-IP-Address") {
             seen.remote_ip = Some(of_octets(address).into_owned());
         }
         let is_not_modified = Answer::of(&record.block).is_some_and(|answer| answer.status == 304);
-        if record.head.kind() == Kind::Revisit || is_not_modified {
-            note_head(&record.block, seen);
-            let Some(earlier) = self.earlier(place, &record.head)? else {
-                return Ok(Step::End(End::of(FetchClass::NotCollected)));
-            };
-            if is_not_modified || names_not_modified(&record.head) {
-                seen.flags.insert(Flag::Revalidated);
-            }
-            record = earlier;
+        if record.head.kind() != Kind::Revisit && !is_not_modified {
+            return Ok(whole(place, record, seen));
         }
-        if record.head.kind() == Kind::Resource {
-            let is_cut = record.head.length > record.block.len() as u64;
-            let body = Body { octets: record.block, is_cut, flags: seen.flags };
-            return Ok(Step::End(read_body(body, None, seen)));
+        note_head(&record.block, seen);
+        let Some(earlier) = self.earlier(place, &record.head)? else {
+            return Ok(Step::End(End::of(FetchClass::NotCollected)));
+        };
+        let is_not_modified = is_not_modified || names_not_modified(&record.head);
+        let step = whole(place, earlier, seen);
+        if is_not_modified && matches!(&step, Step::End(end) if end.class.has_body()) {
+            seen.flags.insert(Flag::Revalidated);
+            seen.status = Some(304);
         }
-        Ok(response(place, &record, seen))
+        Ok(step)
     }
 
     /// The capture that holds the answer which another one only names.
@@ -181,6 +179,15 @@ fn note_head<'a>(block: &'a [u8], seen: &mut Observation) -> Option<Answer<'a>> 
     seen.http_version = answer.version;
     seen.headers = answer.headers();
     Some(answer)
+}
+
+/// What a record says that holds an answer itself.
+fn whole(place: &Place, record: Record, seen: &mut Observation) -> Step {
+    if record.head.kind() != Kind::Resource {
+        return response(place, &record, seen);
+    }
+    let is_cut = record.head.length > record.block.len() as u64;
+    Step::End(read_body(Body { octets: record.block, is_cut, flags: seen.flags }, None, seen))
 }
 
 fn response(place: &Place, record: &Record, seen: &mut Observation) -> Step {

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::captures::{Capture, Found, key};
+use super::captures::{Capture, DAMAGES_MAX, Found, key};
 use super::redirect::Place;
 use crate::robots::access::Reason;
 use crate::tables::captures::Fault;
@@ -36,8 +36,6 @@ use record::{Head, Item, Kind, Record, Records};
 const MAGIC_OCTETS: u64 = 64;
 /// Octets of a block that tell its status.
 const STATUS_OCTETS: usize = 64;
-/// Damages of one file that are told one by one; further ones are counted only.
-pub const DAMAGES_MAX: usize = 10_000;
 /// How the files of a folder end that are read.
 const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
 
@@ -158,6 +156,16 @@ impl WarcFiles {
     #[must_use]
     pub fn name(&self, file: u32) -> String {
         self.files[file as usize].path.to_string_lossy().into_owned()
+    }
+
+    /// Whether a record stands at the beginning of each: a packed file may hold anything.
+    #[must_use]
+    pub fn begin_with_records(&self) -> bool {
+        let begins = |file: &WarcFile| {
+            let first = file.records().ok().and_then(|mut records| records.next(|_| 0).ok().flatten());
+            matches!(first, Some(Item::Record(_)))
+        };
+        self.files.iter().all(begins)
     }
 
     /// Reads a file to its end and says where its captures are.

@@ -199,10 +199,25 @@ impl<R: Read + Seek> Records<R> {
             return Ok(());
         }
         if self.members.packing() != Packing::Plain {
-            return Err(Stop::Fault(Fault::SecondRecord));
+            return Err(self.overfull()?);
         }
         let is_record = self.members.bare().ahead(RECORD_MAGIC.len())?.starts_with(RECORD_MAGIC);
         if is_record { Ok(()) } else { Err(Stop::Fault(Fault::Length)) }
+    }
+}
+
+impl<R: Read + Seek> Records<R> {
+    /// What is wrong with a member that goes on behind its record: its octets, if they end with a wrong check sum.
+    fn overfull(&mut self) -> Result<Stop, Stop> {
+        let mut passed = 0;
+        loop {
+            let ahead = self.members.fill_buf()?.len();
+            passed += ahead as u64;
+            if ahead == 0 || passed > RECORD_OCTETS {
+                return Ok(Stop::Fault(Fault::SecondRecord));
+            }
+            self.members.consume(ahead);
+        }
     }
 }
 
