@@ -202,8 +202,10 @@ impl Run<'_> {
     }
 
     fn add(&mut self, index: &mut Index, found: &[Found]) {
-        found.iter().for_each(|found| index.add(found));
-        self.totals.other_targets += found.iter().filter(|found| !found.is_robots_txt).count() as u64;
+        for found in found {
+            index.add(found);
+            self.totals.other_targets += u64::from(!found.is_robots_txt);
+        }
         (self.writer.observer)(Event::Indexed(found.len() as u64));
     }
 

@@ -30,6 +30,7 @@ pub(super) struct IngestArgs {
 /// Columns of rows.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns of Parquet and NDJSON (dots for structs)")]
+#[expect(clippy::struct_field_names, reason = "the names of the flags")]
 pub(super) struct ColumnArgs {
     /// Origin, or any URL of it [default: origin, or else url]
     #[arg(long, value_name = "COLUMN", visible_alias = "origin-column")]

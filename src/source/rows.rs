@@ -263,7 +263,7 @@ impl RowFile {
     fn rows(&self, with_bodies: bool) -> Result<Rows, RowsError> {
         let file = File::open(&self.path).map_err(|source| RowsError::Open { path: self.path.clone(), source })?;
         match self.format {
-            Format::Parquet => parquet::rows(&self.path, file, &self.columns, with_bodies),
+            Format::Parquet => parquet::rows(&self.path, &file, &self.columns, with_bodies),
             Format::Json => json::rows(&self.path, file, &self.columns, with_bodies),
         }
     }

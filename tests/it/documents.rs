@@ -199,7 +199,8 @@ mod of_the_program {
     use crate::duckdb::python;
     use crate::program::{run, temporary, write};
 
-    const COMMANDS: [&str; 8] = ["scan", "fetch", "audit", "check", "crawlers", "demo", "completions", "man"];
+    const COMMANDS: [&str; 10] =
+        ["scan", "fetch", "ingest", "audit", "report", "check", "crawlers", "demo", "completions", "man"];
 
     fn help(command: &[&str]) -> String {
         run(temporary().path(), &[command, &["--help"]].concat(), 0).0
@@ -227,6 +228,7 @@ mod of_the_program {
         /// Flags of cargo.
         const OTHERS: [&str; 2] = ["--release", "--path"];
         let helps: String = COMMANDS.iter().map(|command| help(&[command])).collect();
+        let helps = helps + &help(&["report", "blocklist"]);
         let known = words(&helps);
         let text = document("README.md");
         for word in words(&text) {

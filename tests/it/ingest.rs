@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
+use arrow::array::{
+    ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
+};
+use arrow::datatypes::{DataType, Field, Fields};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 
 use crate::duckdb::python;
@@ -168,8 +174,8 @@ fn a_damage_costs_one_record() {
         let mut warc = WarcWriter::default();
         let url = format!("https://s{number}.test/robots.txt");
         // Each body is another one, and long enough to be damaged in the middle.
-        let rules: String = (0..200).map(|rule| format!("Disallow: /{number}/{}\n", rule * rule)).collect();
-        warc.response(&url, DAY, &[], &ok(&format!("User-agent: *\n{rules}")));
+        let rules: Vec<String> = (0..200).map(|rule| format!("Disallow: /{number}/{}\n", rule * rule)).collect();
+        warc.response(&url, DAY, &[], &ok(&format!("User-agent: *\n{}", rules.concat())));
         warc.octets
     };
     let mut octets = WarcWriter::new().octets;
@@ -323,6 +329,48 @@ fn rows_of_ndjson_are_taken_over() {
     assert!(stdout.contains("2 damaged"), "{stdout}");
     let (_, stderr) = run(folder.path(), &["ingest", "rows.ndjson", "-o", "out"], 3);
     assert!(stderr.contains("no column `origin` (columns: page.url, page, text, code, at); name it with --url-column"));
+}
+
+#[test]
+fn rows_of_parquet_are_taken_over() {
+    let folder = temporary();
+    let text = |cells: [Option<&str>; 4]| -> ArrayRef { Arc::new(StringArray::from(cells.to_vec())) };
+    let urls = text([Some("a.test"), Some("https://a.test/"), Some("http://b.test"), None]);
+    let page = Fields::from(vec![Field::new("url", DataType::Utf8, true)]);
+    let page: ArrayRef = Arc::new(StructArray::new(page, vec![urls], None));
+    let body = BinaryArray::from(vec![Some(&b"User-agent: *\n"[..]), Some(b"caf\xE9"), None, Some(b"")]);
+    let times = |times: [i64; 4]| -> ArrayRef { Arc::new(TimestampMillisecondArray::from(times.to_vec())) };
+    let status: ArrayRef = Arc::new(Int32Array::from(vec![Some(200), None, Some(410), Some(200)]));
+    let columns = [
+        ("page", page),
+        ("body", Arc::new(body) as ArrayRef),
+        ("time", times([2_000, 1_000, 5, 7])),
+        ("status", status),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
+    for name in ["1.parquet", "2.parquet"] {
+        let file = fs::File::create(folder.path().join(name)).expect("a file");
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+        writer.write(&batch).expect("written");
+        writer.close().expect("closed");
+    }
+    let what = ["ingest", "1.parquet", "2.parquet", "--url-column", "page.url", "-o", "out"];
+    let (stdout, _) = run(folder.path(), &what, 0);
+    let out = folder.path().join("out");
+    expect(&out, &[("https://a.test", "ok - 200 -"), ("http://b.test", "missing - 410 -")]);
+    assert!(stdout.contains("6 captures in 2 files = 2 rows + 4 older"), "{stdout}");
+    let rows = table(&out, "captures", &["origin", "n_captures", "file", "place", "capture_time", "fault"]);
+    let cells: Vec<String> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| cell.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" "))
+        .collect();
+    let expected = [
+        "https://a.test 4 2.parquet 1 2000000 -",
+        "http://b.test 2 2.parquet 3 5000 -",
+        "- - 1.parquet 4 - target",
+        "- - 2.parquet 4 - target",
+    ];
+    assert_eq!(cells, expected);
 }
 
 #[test]

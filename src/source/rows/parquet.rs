@@ -32,8 +32,8 @@ fn open(path: &Path, file: &File) -> Result<ParquetRecordBatchReaderBuilder<File
 }
 
 /// The rows of a file.
-pub(super) fn rows(path: &Path, file: File, columns: &Chosen, with_bodies: bool) -> Result<Rows, RowsError> {
-    let builder = open(path, &file)?;
+pub(super) fn rows(path: &Path, file: &File, columns: &Chosen, with_bodies: bool) -> Result<Rows, RowsError> {
+    let builder = open(path, file)?;
     let mut names = vec![columns.url.as_str()];
     names.extend(with_bodies.then_some(columns.body.as_str()));
     names.extend(columns.status.as_deref());
