@@ -83,7 +83,7 @@ pub(super) enum Command {
     Scan(ScanArgs),
     /// Fetch only: the network to a snapshot (tables fetches and bodies)
     Fetch(FetchArgs),
-    /// Take over what others captured, without the network: WARC files, Parquet or NDJSON rows, a folder, to a snapshot
+    /// Make a snapshot of what others captured, without the network: WARC files, rows, a folder
     Ingest(IngestArgs),
     /// Compute all tables from a snapshot, a folder or WARC files, without the network
     Audit(AuditArgs),
