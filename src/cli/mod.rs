@@ -7,6 +7,7 @@ mod crawlers;
 mod demo;
 mod exit;
 mod fail_on;
+mod faults;
 mod interrupt;
 mod live;
 mod progress;
