@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use super::exit::Failed;
 use super::fail_on::FailOn;
 use super::faults::{Faults, Only};
-use crate::config::Options;
+use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
 /// Audit the robots.txt of very many origins
 ///
@@ -48,6 +48,9 @@ pub(super) struct Global {
     /// More about what happens; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
+    /// The log on stderr as JSON, a line an event, with how far the run is every ten seconds
+    #[arg(long, global = true)]
+    pub(super) log_json: bool,
     /// Colours on stderr: auto, always or never (`NO_COLOR` is heeded)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(super) color: Color,
@@ -183,7 +186,7 @@ pub(super) struct RunArgs {
 }
 
 /// How this program presents itself and behaves.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Manners")]
 pub(super) struct MannersArgs {
     /// URL or e-mail address that site owners can turn to; required for live fetches
@@ -192,12 +195,56 @@ pub(super) struct MannersArgs {
     /// Product token of the User-Agent [default: robots-audit]
     #[arg(long, value_name = "TOKEN", env = "ROBOTS_AUDIT_PRODUCT_TOKEN", hide_env_values = true)]
     pub(super) product_token: Option<String>,
-    /// Fetches under way at most [default: 256]
+    /// Connections at a time at most; the limit of open files may allow fewer [default: 256]
     #[arg(long, value_name = "N", env = "ROBOTS_AUDIT_CONCURRENCY", hide_env_values = true)]
     pub(super) concurrency: Option<NonZeroUsize>,
+    /// Attempts after the first, where another answer is likely soon [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(super) retries: Option<u16>,
+    /// Connections to one IP address at a time; 0 is no limit [default: 8]
+    #[arg(long, value_name = "N")]
+    pub(super) per_ip_concurrency: Option<usize>,
+    /// New connections to one IP address in a second; 0 is no limit [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(super) per_ip_rate: Option<u32>,
+    /// Name server to ask instead of the system's; may be repeated
+    #[arg(long, value_name = "SERVER[:PORT]")]
+    pub(super) dns: Vec<NameServer>,
+    /// HTTP proxy for all connections, http://HOST:PORT; it resolves the names
+    #[arg(long, value_name = "URL")]
+    pub(super) proxy: Option<String>,
     /// Address range that may be connected to though it is not public; may be repeated
     #[arg(long, value_name = "CIDR")]
     pub(super) allow_address: Vec<IpNet>,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+}
+
+/// Limits of one fetch.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitArgs {
+    /// For a look-up, and again for a connection with its TLS handshake [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) connect_timeout: Option<Seconds>,
+    /// From the request to the end of the header fields [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) headers_timeout: Option<Seconds>,
+    /// Silence within a body [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) idle_timeout: Option<Seconds>,
+    /// One attempt with its redirects; waiting for a turn is not counted [default: 20]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) attempt_timeout: Option<Seconds>,
+    /// All attempts for one origin, the waits between them not counted [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) origin_timeout: Option<Seconds>,
+    /// Redirects followed, 5 at least [default: 5]
+    #[arg(long, value_name = "N")]
+    pub(super) max_redirects: Option<u16>,
+    /// Octets of a body that are read, 512000 at least [default: 1048576]
+    #[arg(long, value_name = "OCTETS")]
+    pub(super) max_body: Option<usize>,
 }
 
 /// `scan`.
@@ -338,8 +385,29 @@ impl MannersArgs {
             contact: self.contact.clone(),
             product_token: self.product_token.clone(),
             concurrency: self.concurrency,
+            retries: self.retries,
+            per_ip_concurrency: self.per_ip_concurrency,
+            per_ip_rate: self.per_ip_rate,
+            dns: (!self.dns.is_empty()).then(|| self.dns.clone()),
+            proxy: self.proxy.clone(),
+            limits: Some(self.limits.options()),
             allow_address: (!self.allow_address.is_empty()).then(|| self.allow_address.clone()),
             ..Options::default()
+        }
+    }
+}
+
+impl LimitArgs {
+    /// As options.
+    fn options(&self) -> LimitOptions {
+        LimitOptions {
+            connect_s: self.connect_timeout,
+            headers_s: self.headers_timeout,
+            idle_s: self.idle_timeout,
+            attempt_s: self.attempt_timeout,
+            origin_s: self.origin_timeout,
+            body_octets: self.max_body,
+            redirects: self.max_redirects,
         }
     }
 }

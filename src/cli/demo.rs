@@ -29,11 +29,14 @@ pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
     sink::make_folder(&args.output).map_err(Failed::before)?;
     let web = DemoWeb::start(args.origins, args.seed).context("cannot start the web").map_err(Failed::before)?;
     let scan = scan_args(args, &web).map_err(Failed::before)?;
+    // All its names share one address, and what it answers once it answers always.
     let settings = FetchSettings {
-        user_agent: options.user_agent().map_err(Failed::before)?,
         limits: web.limits(),
         allowed_addresses: web.allowed_addresses(),
-        network: Network::Embedded(web.network()),
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
+        ..FetchSettings::new(options.user_agent().map_err(Failed::before)?, Network::Embedded(web.network()))
     };
     run_scan(global, &scan, &options, settings, "demo")?;
     let compared = compare(&args.output, &web).map_err(Failed::running)?;
@@ -61,7 +64,7 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origin_column: None,
             limit: None,
             run: RunArgs { restart: true, ..RunArgs::default() },
-            manners: MannersArgs { contact: None, product_token: None, concurrency: None, allow_address: Vec::new() },
+            manners: MannersArgs::default(),
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },
         ask: AskArgs { crawlers: None, registry: None, policy: None, matching: None, exact_tokens: false },

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::args::{Global, LiveArgs, RunArgs, UrlArgs};
+use super::descriptors::fitted;
 use super::exit::Failed;
-use super::show;
 use crate::audit::collect::Collection;
 use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::survey::{Survey, survey};
@@ -78,7 +78,9 @@ impl Live {
         if live.run.resume && is_finished(folder, &asked_sha256)? {
             return Ok(ToDo::Nothing);
         }
-        let concurrency = concurrency(global, options);
+        let (concurrency, look_ups) = fitted(global, options.concurrency());
+        let settings = FetchSettings { look_ups, ..settings };
+        add_pace(&mut facts, &settings, concurrency);
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
         let mut footer = Footer::new();
         footer.add("origins_sha256", found.origins_sha256);
@@ -148,20 +150,19 @@ const LEAST_PART_SECONDS: f64 = 0.1;
 
 /// Settings of a fetcher on the real network.
 pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
-    Ok(FetchSettings {
-        user_agent: options.user_agent().map_err(Failed::before)?,
-        limits: options.limits(),
-        allowed_addresses: options.allow_address.clone().unwrap_or_default(),
-        network: Network::System,
-    })
+    options.fetch_settings(Network::System).map_err(Failed::before)
 }
 
+/// What an answer may depend on.
 fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
     let limits = &settings.limits;
     json!({
         "user_agent": settings.user_agent,
         "allowed_addresses": settings.allowed_addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "limit": limit,
+        "retries": settings.retries,
+        "dns": settings.dns_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "proxy": settings.proxy.as_ref().map(ToString::to_string),
         "connect_s": limits.connect.as_secs_f64(),
         "headers_s": limits.headers.as_secs_f64(),
         "idle_s": limits.idle.as_secs_f64(),
@@ -170,6 +171,14 @@ fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
         "body_octets": limits.body_octets,
         "redirects": limits.redirects,
     })
+}
+
+/// How fast answers are asked for; another pace may go on with an unfinished run.
+fn add_pace(facts: &mut Value, settings: &FetchSettings, concurrency: NonZeroUsize) {
+    facts["concurrency"] = concurrency.get().into();
+    facts["per_ip_concurrency"] = settings.per_ip_concurrency.into();
+    facts["per_ip_rate"] = settings.per_ip_rate.into();
+    facts["look_ups"] = settings.look_ups.get().into();
 }
 
 /// URL lists that can be read as often as needed.
@@ -193,26 +202,4 @@ impl UrlLists {
         }
         UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map(Some).map_err(Failed::before)
     }
-}
-
-/// Descriptors that are kept for files, name servers and the rest.
-const OTHER_DESCRIPTORS: u64 = 128;
-/// Descriptors that one fetch may need at a time.
-const DESCRIPTORS_A_FETCH: u64 = 2;
-
-/// Fetches under way that the limit of open files allows; it is raised where that is possible.
-///
-/// Beyond it connections would fail through our own fault, and that must not look like the origin's.
-fn concurrency(global: &Global, options: &Options) -> NonZeroUsize {
-    let asked = options.concurrency();
-    let wanted = (asked.get() as u64).saturating_mul(DESCRIPTORS_A_FETCH).saturating_add(OTHER_DESCRIPTORS);
-    let Ok(descriptors) = rlimit::increase_nofile_limit(wanted) else {
-        return asked;
-    };
-    let possible = descriptors.saturating_sub(OTHER_DESCRIPTORS) / DESCRIPTORS_A_FETCH;
-    let possible = usize::try_from(possible).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN);
-    if possible < asked && !global.quiet {
-        show::remark(&format!("{possible} fetches at a time: {descriptors} open files allow no more than that"));
-    }
-    asked.min(possible)
 }

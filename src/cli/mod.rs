@@ -5,11 +5,14 @@ mod audit;
 mod check;
 mod crawlers;
 mod demo;
+mod descriptors;
 mod exit;
 mod fail_on;
 mod faults;
+mod health;
 mod interrupt;
 mod live;
+mod log;
 mod progress;
 mod scan;
 mod show;
@@ -28,7 +31,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    progress::log(&cli.global);
+    log::set_up(&cli.global);
     match run(&cli) {
         Ok(exit) => exit.into(),
         Err(failed) => {

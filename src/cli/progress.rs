@@ -1,36 +1,26 @@
-//! Readers of a run's events: a bar on a terminal, a log on stderr.
+//! Reads a run's events: a bar on a terminal, lines of the log elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use tracing_subscriber::filter::LevelFilter;
 
-use super::args::{Color, Global};
+use super::args::Global;
+use super::health::Health;
 use crate::audit::event::{Event, Stage};
 use crate::report::text::number;
 use crate::robots::access::FetchClass;
+use crate::source::http::Fetcher;
 
 /// How often the bar is drawn again, and the counts beside it are written anew.
 const REDRAW: Duration = Duration::from_millis(100);
-
-/// Sets up the log: warnings, and more with `-v`.
-pub(super) fn log(global: &Global) {
-    let level = match (global.quiet, global.verbose) {
-        (true, _) => LevelFilter::ERROR,
-        (false, 0) => LevelFilter::WARN,
-        (false, 1) => LevelFilter::INFO,
-        (false, _) => LevelFilter::TRACE,
-    };
-    let colors = match global.color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-    };
-    tracing_subscriber::fmt().with_max_level(level).with_ansi(colors).with_writer(std::io::stderr).init();
-}
+/// Classes beside the bar.
+const CLASSES_SHOWN: usize = 5;
+/// How often the log says how far the fetches are.
+const LOGGED: Duration = Duration::from_secs(10);
 
 /// The bar.
 pub(super) struct Progress {
@@ -40,6 +30,12 @@ pub(super) struct Progress {
     total: Option<u64>,
     stage: Option<Stage>,
     redrawn: Instant,
+    /// When the log was last told, and the rows until then.
+    logged: (Instant, u64),
+    /// Rows, those of an unfinished run among them.
+    rows: u64,
+    fetcher: Option<Arc<Fetcher>>,
+    health: Health,
 }
 
 impl Progress {
@@ -53,27 +49,85 @@ impl Progress {
             total: origins,
             stage: None,
             redrawn: Instant::now(),
+            logged: (Instant::now(), 0),
+            rows: 0,
+            fetcher: None,
+            health: Health::new(!global.quiet),
         }
+    }
+
+    /// A bar for fetches.
+    pub(super) fn of_fetches(global: &Global, origins: u64, fetcher: Arc<Fetcher>) -> Self {
+        Self { fetcher: Some(fetcher), ..Self::new(global, Some(origins)) }
     }
 
     /// Takes an event.
     pub(super) fn event(&mut self, event: Event) {
         match event {
             Event::Stage(stage, total) => self.begin(stage, total),
-            // Not `inc`: rows that were there before are no part of the rate.
-            Event::Kept(rows) => self.bar.set_position(rows),
-            Event::Fetched(class) => {
-                *self.classes.entry(class).or_default() += 1;
-                self.bar.inc(1);
-                if self.redrawn.elapsed() > REDRAW {
-                    self.redrawn = Instant::now();
-                    self.bar.set_message(self.classes());
-                }
+            Event::Kept(rows) => {
+                // Not `inc`: rows that were there before are no part of the rate.
+                self.bar.set_position(rows);
+                (self.rows, self.logged.1) = (rows, rows);
             }
+            Event::Fetched(class) => self.fetched(class),
             Event::Compiled(bodies) => self.advance(Stage::Compile, bodies),
             Event::Audited(origins) => self.advance(Stage::Origins, origins),
             Event::Evaluated(urls) => self.advance(Stage::Urls, urls),
         }
+    }
+
+    fn fetched(&mut self, class: FetchClass) {
+        *self.classes.entry(class).or_default() += 1;
+        self.rows += 1;
+        self.bar.inc(1);
+        if let Some(complaint) = self.health.count(class) {
+            self.complain(&complaint);
+        }
+        if self.redrawn.elapsed() > REDRAW {
+            self.redrawn = Instant::now();
+            let complaint = self.fetcher.as_ref().and_then(|fetcher| self.health.look_at(&fetcher.own_failures()));
+            if let Some(complaint) = complaint {
+                self.complain(&complaint);
+            }
+            self.bar.set_message(self.state());
+            self.log();
+        }
+    }
+
+    /// Above the bar, or as a line of its own where there is none.
+    fn complain(&self, complaint: &str) {
+        self.bar.suspend(|| tracing::warn!("{complaint}"));
+    }
+
+    /// Says how far the fetches are, now and then.
+    fn log(&mut self) {
+        let (then, rows) = self.logged;
+        let elapsed = then.elapsed();
+        if elapsed < LOGGED {
+            return;
+        }
+        self.logged = (Instant::now(), self.rows);
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let per_second = (self.rows - rows) as f64 / elapsed.as_secs_f64();
+        let left = self.total.map(|total| total.saturating_sub(self.rows));
+        #[expect(clippy::cast_precision_loss, reason = "a guess")]
+        let eta_s = left.map(|left| (left as f64 / per_second.max(f64::MIN_POSITIVE)).round());
+        tracing::info!(
+            rows = self.rows,
+            of = self.total,
+            per_second = per_second.round(),
+            eta_s,
+            under_way = self.fetcher.as_ref().map(|fetcher| fetcher.under_way()),
+            classes = self.classes(usize::MAX),
+            "fetching"
+        );
+    }
+
+    /// What stands beside the bar.
+    fn state(&self) -> String {
+        let under_way = self.fetcher.as_ref().map(|fetcher| format!("{} under way · ", number(fetcher.under_way())));
+        under_way.unwrap_or_default() + &self.classes(CLASSES_SHOWN)
     }
 
     fn advance(&self, stage: Stage, count: u64) {
@@ -112,10 +166,11 @@ impl Progress {
         }
     }
 
-    fn classes(&self) -> String {
+    /// The most frequent classes.
+    fn classes(&self, most: usize) -> String {
         let mut counts: Vec<_> = self.classes.iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let shown = counts.iter().take(5).map(|(class, count)| format!("{class} {}", number(**count)));
+        let shown = counts.iter().take(most).map(|(class, count)| format!("{class} {}", number(**count)));
         shown.collect::<Vec<_>>().join(" · ")
     }
 

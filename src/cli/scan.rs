@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::anyhow;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::args::{FetchArgs, Format, Global, LiveArgs, ScanArgs};
 use super::exit::{Exit, Failed};
@@ -85,7 +85,7 @@ pub(super) fn run_scan(
     let interrupt = Interrupt::watch();
     let Some(live) = prepare(global, options, &asked, settings, &interrupt)? else { return Ok(None) };
     let mut computed = Output::open(folder, &COMPUTED_TABLES).map_err(Failed::before)?;
-    let mut progress = Progress::new(global, Some(live.expected));
+    let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
     let Snapped { collected, urls, facts } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
     let threads = options.threads();
@@ -111,7 +111,7 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let Some(live) = prepare(global, &options, &asked, live::settings(&options)?, &interrupt)? else {
         return Ok(Exit::Done);
     };
-    let mut progress = Progress::new(global, Some(live.expected));
+    let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
     let Snapped { collected, facts, .. } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
     progress.finish();
     let totals = Totals { lines: collected.lines, classes: collected.classes, ..Totals::default() };
@@ -150,9 +150,11 @@ struct Snapped {
 
 /// Fetches into the parts of a snapshot.
 fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Event)) -> Result<Snapped, Failed> {
-    let Live { fetcher, collection, parts, urls, facts, .. } = live;
+    let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
     interrupt.fetching();
-    let collected = collect(fetcher, collection, parts, observer).map_err(stopped)?;
+    let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
+    facts["manners"] = json!(fetcher.manners());
+    facts["short_of"] = json!(fetcher.own_failures());
     interrupt.fetched();
     Ok(Snapped { collected, urls, facts })
 }
@@ -175,7 +177,7 @@ pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table])
     write_views(&summary.folder, tables).map_err(Failed::running)?;
     sink::write_text(&summary.folder, "run.json", &text).map_err(Failed::running)?;
     match global.format {
-        Format::Json => show::text(&text),
+        Format::Json => show::json(&json),
         Format::Table if global.quiet => Ok(Exit::Done),
         Format::Table => show::text(&report::text::report(summary)),
     }

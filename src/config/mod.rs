@@ -2,6 +2,8 @@
 //!
 //! The library reads no command line and no environment; the command line fills [`Options`] from both.
 
+mod values;
+
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -15,9 +17,11 @@ use crate::crawlers::{Registry, RegistryError, SelectionError};
 use crate::robots::access::Policy;
 use crate::robots::token::Matching;
 
+pub use values::{NameServer, Seconds, ValueError};
+
 /// Crawlers that are asked where none are named.
 pub const CRAWLERS: &str = "@common";
-/// Fetches under way at most. More hide latency, but cost more for each fetch.
+/// Connections at a time at most. More hide latency, but cost more for each fetch.
 pub const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 /// Threads that evaluate at most; more than a machine has cores only slow each other down.
 pub const THREADS: usize = 256;
@@ -42,8 +46,18 @@ pub struct Options {
     pub contact: Option<String>,
     /// Product token of the User-Agent.
     pub product_token: Option<String>,
-    /// Fetches under way at most.
+    /// Connections at a time at most.
     pub concurrency: Option<NonZeroUsize>,
+    /// Attempts after the first.
+    pub retries: Option<u16>,
+    /// Connections to one address at a time; 0 is no limit.
+    pub per_ip_concurrency: Option<usize>,
+    /// New connections to one address in a second; 0 is no limit.
+    pub per_ip_rate: Option<u32>,
+    /// Name servers that are asked instead of the system's.
+    pub dns: Option<Vec<NameServer>>,
+    /// The HTTP proxy that all connections go through.
+    pub proxy: Option<String>,
     /// Address ranges that the guard lets pass.
     pub allow_address: Option<Vec<IpNet>>,
     /// Threads that evaluate.
@@ -56,16 +70,16 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitOptions {
-    /// Seconds for a connection with its TLS handshake.
-    pub connect_s: Option<u64>,
+    /// Seconds for a look-up, and again for a connection with its TLS handshake.
+    pub connect_s: Option<Seconds>,
     /// Seconds until the end of the header fields.
-    pub headers_s: Option<u64>,
+    pub headers_s: Option<Seconds>,
     /// Seconds of silence within a body.
-    pub idle_s: Option<u64>,
+    pub idle_s: Option<Seconds>,
     /// Seconds of one attempt.
-    pub attempt_s: Option<u64>,
-    /// Seconds for one origin.
-    pub origin_s: Option<u64>,
+    pub attempt_s: Option<Seconds>,
+    /// Seconds of work for one origin.
+    pub origin_s: Option<Seconds>,
     /// Octets of a decoded body.
     pub body_octets: Option<usize>,
     /// Redirects followed.
@@ -110,6 +124,14 @@ pub enum ConfigError {
     /// A live fetch without a contact.
     #[error("fetching needs a contact: give --contact with a URL or e-mail address that site owners can turn to")]
     NoContact,
+    /// No proxy.
+    #[error("proxy {given:?} is no URL")]
+    Proxy {
+        /// As given.
+        given: String,
+        /// The cause.
+        source: url::ParseError,
+    },
     /// The settings of a fetch.
     #[cfg(feature = "http")]
     #[error(transparent)]
@@ -138,9 +160,17 @@ impl Options {
             contact: self.contact.or(other.contact),
             product_token: self.product_token.or(other.product_token),
             concurrency: self.concurrency.or(other.concurrency),
+            retries: self.retries.or(other.retries),
+            per_ip_concurrency: self.per_ip_concurrency.or(other.per_ip_concurrency),
+            per_ip_rate: self.per_ip_rate.or(other.per_ip_rate),
+            dns: self.dns.or(other.dns),
+            proxy: self.proxy.or(other.proxy),
             allow_address: self.allow_address.or(other.allow_address),
             threads: self.threads.or(other.threads),
-            limits: self.limits.or(other.limits),
+            limits: match (self.limits, other.limits) {
+                (Some(limits), Some(others)) => Some(limits.or(others)),
+                (limits, others) => limits.or(others),
+            },
         }
     }
 
@@ -184,7 +214,7 @@ impl Options {
         self.threads.unwrap_or_else(machine).get().min(THREADS)
     }
 
-    /// Fetches under way at most.
+    /// Connections at a time at most.
     #[must_use]
     pub fn concurrency(&self) -> NonZeroUsize {
         self.concurrency.unwrap_or(CONCURRENCY)
@@ -201,11 +231,35 @@ impl Options {
         Ok(crate::source::http::user_agent(product_token, contact)?)
     }
 
+    /// The settings of a live fetch on the network.
+    ///
+    /// # Errors
+    /// No contact, or a value that cannot be used.
+    #[cfg(feature = "http")]
+    pub fn fetch_settings(
+        &self,
+        network: crate::source::http::Network,
+    ) -> Result<crate::source::http::FetchSettings, ConfigError> {
+        let default = crate::source::http::FetchSettings::new(self.user_agent()?, network);
+        let given = |given: &String| {
+            url::Url::parse(given).map_err(|source| ConfigError::Proxy { given: given.clone(), source })
+        };
+        Ok(crate::source::http::FetchSettings {
+            limits: self.limits(),
+            allowed_addresses: self.allow_address.clone().unwrap_or_default(),
+            retries: self.retries.unwrap_or(default.retries),
+            per_ip_concurrency: self.per_ip_concurrency.unwrap_or(default.per_ip_concurrency),
+            per_ip_rate: self.per_ip_rate.unwrap_or(default.per_ip_rate),
+            dns_servers: self.dns.iter().flatten().map(|server| server.0).collect(),
+            proxy: self.proxy.as_ref().map(given).transpose()?,
+            ..default
+        })
+    }
+
     /// The limits of a live fetch.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn limits(&self) -> crate::source::http::FetchLimits {
-        use std::time::Duration;
         let mut limits = crate::source::http::FetchLimits::default();
         let given = self.limits.unwrap_or_default();
         for (limit, seconds) in [
@@ -215,11 +269,26 @@ impl Options {
             (&mut limits.attempt, given.attempt_s),
             (&mut limits.origin, given.origin_s),
         ] {
-            *limit = seconds.map_or(*limit, Duration::from_secs);
+            *limit = seconds.map_or(*limit, |seconds| seconds.0);
         }
         limits.body_octets = given.body_octets.unwrap_or(limits.body_octets);
         limits.redirects = given.redirects.unwrap_or(limits.redirects);
         limits
+    }
+}
+
+impl LimitOptions {
+    /// These limits, and others where these say nothing.
+    fn or(self, other: Self) -> Self {
+        Self {
+            connect_s: self.connect_s.or(other.connect_s),
+            headers_s: self.headers_s.or(other.headers_s),
+            idle_s: self.idle_s.or(other.idle_s),
+            attempt_s: self.attempt_s.or(other.attempt_s),
+            origin_s: self.origin_s.or(other.origin_s),
+            body_octets: self.body_octets.or(other.body_octets),
+            redirects: self.redirects.or(other.redirects),
+        }
     }
 }
 
@@ -250,6 +319,20 @@ mod tests {
         assert_eq!(options.plan().unwrap().policy, Policy::Conservative);
         assert_eq!(options.concurrency().get(), 7);
         assert_eq!(options.plan().unwrap().crawlers.len(), 10);
+    }
+
+    #[test]
+    fn limits_are_merged_one_by_one() {
+        let file: Options = toml::from_str("dns = [\"192.0.2.1\"]\n[limits]\nconnect_s = 3\nidle_s = 0.5\n").unwrap();
+        let seconds = |seconds: &str| Some(seconds.parse().unwrap());
+        let flags = LimitOptions { connect_s: seconds("1.5"), ..LimitOptions::default() };
+        let options = Options { limits: Some(flags), ..Options::default() }.or(file);
+        let limits = options.limits.unwrap();
+        assert_eq!((limits.connect_s, limits.idle_s, limits.headers_s), (seconds("1.5"), seconds("0.5"), None));
+        assert_eq!(options.dns, Some(vec!["192.0.2.1:53".parse().unwrap()]));
+        for text in ["dns = [\"ns.test\"]", "[limits]\nconnect_s = -1"] {
+            assert!(toml::from_str::<Options>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -12,11 +12,14 @@ use robots_audit::source::http::{FetchSettings, Fetcher, Network, Stop, fetch_al
 const ORIGINS: usize = 300;
 
 fn fetcher(web: &DemoWeb) -> Fetcher {
+    let agent = user_agent("robots-audit", "https://contact.test/").expect("a user agent");
     Fetcher::new(FetchSettings {
-        user_agent: user_agent("robots-audit", "https://contact.test/").expect("a user agent"),
         limits: web.limits(),
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
         allowed_addresses: web.allowed_addresses(),
-        network: Network::Embedded(web.network()),
+        ..FetchSettings::new(agent, Network::Embedded(web.network()))
     })
     .expect("a fetcher")
 }

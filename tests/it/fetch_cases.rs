@@ -1,6 +1,6 @@
 //! Replays the fetch cases of the shared case file over loopback, through the real fetcher.
 //!
-//! Left out are the cases that need a history, retries or pacing; [`NEEDS_MORE`] says which and why.
+//! Left out are the cases that need a history; [`NEEDS_MORE`] says which and why.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -26,14 +26,10 @@ use crate::shared;
 
 /// Cases that one fetch alone cannot answer.
 const NEEDS_MORE: &[(&str, &str)] = &[
-    ("F028", "a retry after 429"),
-    ("F030", "a retry after 503"),
-    ("F032", "a retry after 503"),
     ("F040", "a stored copy"),
     ("F041", "a stored copy"),
     ("F042", "a history of outages"),
     ("F043", "a history of outages"),
-    ("F071", "a retry after a failed look-up"),
 ];
 /// Replays at the same time.
 const THREADS: usize = 4;
@@ -73,19 +69,20 @@ fn fetch_cases() -> Option<Vec<Value>> {
 fn replay(case: &Value) -> Vec<String> {
     let web = ScriptedWeb::of_script(script(case)).expect("a web on loopback");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let mut run = Run { case, web: &web, fetcher: fetcher(&web), done: HashMap::new(), problems: Vec::new() };
+    let mut run = Run { case, web: &web, fetcher: fetcher(&web, case), done: HashMap::new(), problems: Vec::new() };
     let whole = std::slice::from_ref(case);
     for check in case["checks"].as_array().map_or(whole, Vec::as_slice) {
         if check["new_run"] == true {
             run.done.clear();
-            run.fetcher = fetcher(&web);
+            run.fetcher = fetcher(&web, case);
         }
         runtime.block_on(run.check(check));
     }
     run.problems
 }
 
-fn fetcher(web: &ScriptedWeb) -> Fetcher {
+/// No retries but where the case asks for them, and no pacing: all names share one address.
+fn fetcher(web: &ScriptedWeb, case: &Value) -> Fetcher {
     let seconds = Duration::from_secs;
     let limits = FetchLimits {
         connect: seconds(2),
@@ -94,11 +91,15 @@ fn fetcher(web: &ScriptedWeb) -> Fetcher {
         attempt: seconds(5),
         ..FetchLimits::default()
     };
+    let retries = case["client"]["retries"].as_u64().unwrap_or_default();
+    let agent = user_agent(PRODUCT_TOKEN, "https://contact.test/").expect("a user agent");
     Fetcher::new(FetchSettings {
-        user_agent: user_agent(PRODUCT_TOKEN, "https://contact.test/").expect("a user agent"),
         limits,
         allowed_addresses: ["127.0.0.1/32", "::1/128"].map(|range| range.parse().expect("a range")).to_vec(),
-        network: Network::Embedded(web.network()),
+        retries: u16::try_from(retries).expect("a small number"),
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
+        ..FetchSettings::new(agent, Network::Embedded(web.network()))
     })
     .expect("a fetcher")
 }
@@ -125,6 +126,10 @@ impl Run<'_> {
             }
             Err(reason) => (String::new(), invalid(reason)),
         };
+        if let Some(least) = expect["wait_ms_min"].as_u64() {
+            let elapsed = started.elapsed();
+            self.hold("wait_ms_min", elapsed >= Duration::from_millis(least), &elapsed);
+        }
         if let Some(most) = expect["wall_ms_max"].as_u64() {
             let elapsed = started.elapsed();
             self.hold("wall_ms_max", elapsed <= Duration::from_millis(most), &elapsed);

@@ -7,6 +7,8 @@ mod cli;
 mod corpus;
 #[cfg(feature = "cli")]
 mod demo_web;
+#[cfg(feature = "http")]
+mod dns;
 mod documents;
 #[cfg(feature = "cli")]
 mod duckdb;

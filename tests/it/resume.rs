@@ -226,9 +226,9 @@ fn jobs_that_should_stop_do() {
     // Nothing listens there.
     lines.extend((1..=5).map(|number| format!("http://127.2.0.{number}:1024")));
     write(folder.path(), "origins.txt", lines.join("\n"));
-    let (_, said) = run(folder.path(), &arguments(&["--max-errors", "2"]), 2);
+    let (_, said) = run(folder.path(), &arguments(&["--retries", "0", "--max-errors", "2"]), 2);
     assert!(said.contains("origins gave no answer, more than --max-errors bears"), "{said}");
-    let (_, said) = run(folder.path(), &arguments(&["--fail-on", "connect_failed:50%,timeout"]), 2);
+    let (_, said) = run(folder.path(), &arguments(&["--retries", "0", "--fail-on", "connect_failed:50%,timeout"]), 2);
     assert!(said.contains("5 of 8 origins (62.50%) are connect_failed, more than 50%"), "{said}");
     let (_, said) = run(folder.path(), &arguments(&["--fail-on", "nothing"]), 3);
     assert!(said.contains("there is no such class"), "{said}");

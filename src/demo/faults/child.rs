@@ -71,9 +71,20 @@ impl Fetch {
     }
 }
 
-/// Flags of every fetch of the bench. Every origin has an address of its own, and faults are to be seen as they are.
-const FLAGS: [&str; 5] =
-    ["--contact", "https://example.org/robots-audit-faults", "--allow-address", "127.0.0.0/8", "-q"];
+/// Flags of every fetch of the bench: faults are to be seen as they are.
+const FLAGS: [&str; 11] = [
+    "--contact",
+    "https://example.org/robots-audit-faults",
+    "--allow-address",
+    "127.0.0.0/8",
+    "--retries",
+    "0",
+    "--per-ip-concurrency",
+    "0",
+    "--per-ip-rate",
+    "0",
+    "-q",
+];
 
 /// Settings of whoever runs the bench do not count.
 pub(super) fn without_settings(command: &mut Command) {

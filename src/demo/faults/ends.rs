@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::super::answer::{Pace, Response};
+use super::super::answer::Response;
 use super::super::seeded::Seeded;
 use super::child::Fetch;
 use super::ledger::{Ledger, open_visible};
@@ -23,10 +23,8 @@ const SMALL_PARTS: [&str; 4] = ["--part-rows", "200", "--part-seconds", "0.3"];
 const LONGEST_STOP: Duration = Duration::from_secs(12);
 
 fn slow_street() -> anyhow::Result<Street> {
-    Ok(Street::open(|address, _| {
-        let pace = Pace { headers: ANSWER, chunks: None };
-        Response::text(format!("User-agent: *\nDisallow: /{address}\n")).pace(pace).into()
-    })?)
+    let rules = |address| Response::text(format!("User-agent: *\nDisallow: /{address}\n")).into();
+    Ok(Street::slow(ANSWER, move |address, _| rules(address))?)
 }
 
 /// A moment within the first second of a run.
@@ -39,7 +37,7 @@ pub(super) fn killed(bench: &Bench) -> anyhow::Result<Outcome> {
     if !Street::is_possible() {
         return Ok(Outcome::skipped(NO_STREET));
     }
-    let (origins, kills) = (bench.scale.of(1_000, 10_000), bench.scale.of(4, 20));
+    let (origins, kills) = (bench.scale.of(2_000, 10_000), bench.scale.of(4, 20));
     let street = slow_street()?;
     let ledger = Ledger::healthy(street.origins(origins));
     let fetch = Fetch::of(bench, &ledger, CONCURRENCY, &SMALL_PARTS)?;
@@ -47,7 +45,7 @@ pub(super) fn killed(bench: &Bench) -> anyhow::Result<Outcome> {
     let (mut done, mut opened) = (0, 0);
     for _ in 0..kills {
         let mut running = fetch.start()?;
-        sleep(moment(&mut seeded, 10, 900));
+        sleep(moment(&mut seeded, 10, bench.scale.of(500, 900)));
         // A run that was faster than the bench has nothing more to be killed.
         anyhow::ensure!(!running.has_ended()?, "a run ended before it was killed");
         running.kill()?;
@@ -72,7 +70,7 @@ pub(super) fn interrupted(bench: &Bench) -> anyhow::Result<Outcome> {
     if !Street::is_possible() {
         return Ok(Outcome::skipped(NO_STREET));
     }
-    let (origins, interrupts) = (bench.scale.of(1_000, 5_000), bench.scale.of(3, 10));
+    let (origins, interrupts) = (bench.scale.of(2_000, 5_000), bench.scale.of(3, 10));
     let street = slow_street()?;
     let ledger = Ledger::healthy(street.origins(origins));
     let fetch = Fetch::of(bench, &ledger, CONCURRENCY, &SMALL_PARTS)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::ledger::{Expected, Ledger};
 use super::{Bench, Outcome, inside};
 use crate::robots::access::FetchClass;
-use crate::source::http::{EmbeddedNetwork, NameAnswer};
+use crate::source::http::{EmbeddedNetwork, NameAnswer, Network};
 
 /// Hosts that are not public, as a list or a `Location` may spell them.
 const BLOCKED: [&str; 68] = [
@@ -114,7 +114,7 @@ pub(super) fn spellings(bench: &Bench) -> anyhow::Result<Outcome> {
         ledger.expect(format!("http://{host}:{}/", FIRST_PORT + index), expected);
     }
     let connections = Arc::new(AtomicUsize::new(0));
-    let settings = inside::settings(network(Arc::clone(&connections))?, &[])?;
+    let settings = inside::settings(Network::Embedded(network(Arc::clone(&connections))?), &[])?;
     let ran = inside::run(&bench.folder, &ledger, settings, 8)?;
     let mut outcome = Outcome::default();
     ledger.check(&ran.output, &mut outcome)?;

@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::{Collection, collect};
 use crate::robots::token::Matching;
-use crate::source::http::{EmbeddedNetwork, FetchLimits, FetchSettings, Fetcher, Network, Stop, user_agent};
+use crate::source::http::{FetchLimits, FetchSettings, Fetcher, Network, Stop, user_agent};
 use crate::source::input::OriginInputs;
 use crate::tables::sink::Footer;
 
@@ -27,13 +27,15 @@ pub(super) fn short_limits() -> FetchLimits {
     }
 }
 
-/// Settings on an embedded network: no second attempt, nothing paced.
-pub(super) fn settings(network: EmbeddedNetwork, allowed: &[&str]) -> anyhow::Result<FetchSettings> {
+/// Settings on a network: no second attempt, nothing paced.
+pub(super) fn settings(network: Network, allowed: &[&str]) -> anyhow::Result<FetchSettings> {
     Ok(FetchSettings {
-        user_agent: user_agent("robots-audit", "https://example.org/robots-audit-faults")?,
         limits: short_limits(),
         allowed_addresses: allowed.iter().map(|range| range.parse::<IpNet>()).collect::<Result<_, _>>()?,
-        network: Network::Embedded(network),
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
+        ..FetchSettings::new(user_agent("robots-audit", "https://example.org/robots-audit-faults")?, network)
     })
 }
 

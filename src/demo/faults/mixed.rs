@@ -12,7 +12,7 @@ use super::ledger::{Expected, Ledger};
 use super::{Bench, Outcome, inside};
 use crate::origin::Scheme;
 use crate::robots::access::{FetchClass as C, Flag, Reason};
-use crate::source::http::NameAnswer;
+use crate::source::http::{NameAnswer, Network};
 
 const RULES: &str = "User-agent: *\nDisallow: /private/\nAllow: /\n";
 const CONCURRENCY: usize = 1024;
@@ -102,7 +102,11 @@ const FAULTS: [&[Fault]; KINDS] = [
     ],
     &[F::CutShort, F::ChunksCutShort, F::ResetInBody],
     &[F::BrokenGzip, F::Endless, F::Bomb],
-    &[F::NoOrigin("ftp://files-{}.test/"), F::NoOrigin("http://a b {}.test/"), F::NoOrigin("http://origin-{}.test:99999/")],
+    &[
+        F::NoOrigin("ftp://files-{}.test/"),
+        F::NoOrigin("http://a b {}.test/"),
+        F::NoOrigin("http://origin-{}.test:99999/"),
+    ],
 ];
 
 impl Fault {
@@ -214,13 +218,17 @@ pub(super) fn every_class(bench: &Bench) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::default();
     let healthy = Ledger::healthy((0..origins).map(|index| format!("http://{}", host(index))));
     let web = ScriptedWeb::of_script(Script::new((0..origins).map(rules_of).collect()))?;
-    let plain =
-        inside::run(&bench.folder.join("plain"), &healthy, inside::settings(web.network(), &ALLOWED)?, CONCURRENCY)?;
+    let plain = inside::run(
+        &bench.folder.join("plain"),
+        &healthy,
+        inside::settings(Network::Embedded(web.network()), &ALLOWED)?,
+        CONCURRENCY,
+    )?;
     healthy.check(&plain.output, &mut outcome)?;
     drop(web);
     let (script, ledger) = mixed(origins, per_kind);
     let web = ScriptedWeb::of_script(script)?;
-    let settings = inside::settings(web.network(), &ALLOWED)?;
+    let settings = inside::settings(Network::Embedded(web.network()), &ALLOWED)?;
     let limits = settings.limits.clone();
     let mixed = inside::run(&bench.folder.join("mixed"), &ledger, settings, CONCURRENCY)?;
     ledger.check(&mixed.output, &mut outcome)?;

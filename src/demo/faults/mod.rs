@@ -28,10 +28,12 @@ mod forms;
 mod guarded;
 mod inside;
 mod ledger;
+mod manners;
 mod mixed;
 pub mod octets;
 mod plain;
 mod redirects;
+mod resolvers;
 mod slow;
 pub mod street;
 
@@ -61,6 +63,10 @@ names! {
         M7 => "M7",
         /// A full disk.
         M8 => "M8",
+        /// Many names on one address.
+        M9 => "M9",
+        /// Servers that ask to wait.
+        M10 => "M10",
         /// Redirect graphs.
         M11 => "M11",
         /// Spellings of addresses that are not public.
@@ -69,6 +75,8 @@ names! {
         M13 => "M13",
         /// Control characters, broken UTF-8, formulas.
         M14 => "M14",
+        /// Name servers in trouble.
+        M15 => "M15",
     }
 }
 
@@ -85,10 +93,13 @@ impl Load {
             Self::M6 => "kill -9, resume",
             Self::M7 => "SIGINT, resume",
             Self::M8 => "disk full, resume",
+            Self::M9 => "many names, one address",
+            Self::M10 => "429 and 503 with Retry-After",
             Self::M11 => "redirect graphs",
             Self::M12 => "spellings of addresses",
             Self::M13 => "random octets",
             Self::M14 => "hostile text, all forms",
+            Self::M15 => "name servers in trouble",
         }
     }
 }
@@ -276,10 +287,13 @@ pub fn play(load: Load, bench: &Bench) -> anyhow::Result<Played> {
         Load::M6 => ends::killed(bench),
         Load::M7 => ends::interrupted(bench),
         Load::M8 => ends::disk_full(bench),
+        Load::M9 => manners::shared_address(bench),
+        Load::M10 => manners::waits(bench),
         Load::M11 => redirects::graphs(bench),
         Load::M12 => guarded::spellings(bench),
         Load::M13 => octets::random(bench),
         Load::M14 => forms::hostile_text(bench),
+        Load::M15 => resolvers::troubled_names(bench),
     }?;
     let played = Played { load, outcome, duration: start.elapsed() };
     if !played.has_failed() {

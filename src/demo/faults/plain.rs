@@ -25,7 +25,6 @@ pub(super) fn many(bench: &Bench) -> anyhow::Result<Outcome> {
     let ledger = Ledger::healthy(street.origins(bench.scale.of(2_000, 100_000)));
     let ended = Fetch::of(bench, &ledger, CONCURRENCY, &[])?.start()?.watch()?;
     let mut outcome = whole(&ledger, bench, &ended)?;
-    outcome.fact(format!("most open connections {}", street.most_open()));
     if let Some(descriptors) = ended.descriptors() {
         outcome.fact(format!("descriptors {descriptors}"));
         outcome.require(descriptors <= CONCURRENCY as u64 + OTHER_DESCRIPTORS, || {
@@ -52,7 +51,7 @@ pub(super) fn few_descriptors(bench: &Bench) -> anyhow::Result<Outcome> {
     let fetch = Fetch::of(bench, &ledger, CONCURRENCY, &[])?.after("ulimit -n 256");
     let ended = fetch.start()?.watch()?;
     let mut outcome = whole(&ledger, bench, &ended)?;
-    outcome.fact(format!("most open connections {}", street.most_open()));
+    outcome.fact(format!("{} connections at a time", street.most_waiting()));
     Ok(outcome)
 }
 

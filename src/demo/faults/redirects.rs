@@ -11,7 +11,7 @@ use super::ledger::{Expected, Ledger};
 use super::{Bench, Outcome, inside};
 use crate::origin::Scheme;
 use crate::robots::access::FetchClass;
-use crate::source::http::NameAnswer;
+use crate::source::http::{NameAnswer, Network};
 
 /// Nobody may connect to it, though somebody listens there.
 const FORBIDDEN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -148,7 +148,7 @@ pub(super) fn graphs(bench: &Bench) -> anyhow::Result<Outcome> {
         ledger.expect(format!("http://{}", graph.host(0)), graph.expected());
     }
     let web = ScriptedWeb::of_script(script)?;
-    let settings = inside::settings(web.network(), &["127.0.0.1/32"])?;
+    let settings = inside::settings(Network::Embedded(web.network()), &["127.0.0.1/32"])?;
     let ran = inside::run(&bench.folder, &ledger, settings, 64)?;
     let mut outcome = Outcome::default();
     ledger.check(&ran.output, &mut outcome)?;

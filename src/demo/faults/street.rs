@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
 use super::super::answer::{Answer, End};
-use super::super::play::{Request, play, read_request, see_off};
+use super::super::play::{Request, play, read_request, see_off, stay};
 
 /// Connections that the system may hold for the street.
 const BACKLOG: u32 = 4096;
@@ -38,8 +38,8 @@ pub struct Street {
 #[derive(Debug, Default)]
 struct Seen {
     requests: AtomicUsize,
-    open: AtomicUsize,
-    most_open: AtomicUsize,
+    waiting: AtomicUsize,
+    most_waiting: AtomicUsize,
 }
 
 impl fmt::Debug for Street {
@@ -60,6 +60,17 @@ impl Street {
     /// # Errors
     /// Where no port or thread is to be had.
     pub fn open(houses: impl Fn(Ipv4Addr, &Request) -> Answer + Send + Sync + 'static) -> io::Result<Self> {
+        Self::slow(Duration::ZERO, houses)
+    }
+
+    /// Opens a street on which every answer takes some time.
+    ///
+    /// # Errors
+    /// Where no port or thread is to be had.
+    pub fn slow(
+        wait: Duration,
+        houses: impl Fn(Ipv4Addr, &Request) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("street").enable_all().build()?;
         let seen = Arc::new(Seen::default());
@@ -71,7 +82,7 @@ impl Street {
             socket.listen(BACKLOG)?
         };
         let port = listener.local_addr()?.port();
-        runtime.spawn(serve(listener, Arc::clone(&seen), houses));
+        runtime.spawn(serve(listener, Arc::clone(&seen), wait, houses));
         Ok(Self { port, seen, runtime: Some(runtime) })
     }
 
@@ -93,10 +104,10 @@ impl Street {
         self.seen.requests.load(Ordering::Relaxed)
     }
 
-    /// Connections that were open at the same time.
+    /// Connections that waited for their answer at the same time.
     #[must_use]
-    pub fn most_open(&self) -> usize {
-        self.seen.most_open.load(Ordering::Relaxed)
+    pub fn most_waiting(&self) -> usize {
+        self.seen.most_waiting.load(Ordering::SeqCst)
     }
 }
 
@@ -116,7 +127,7 @@ pub fn house(index: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, number(1 + street / 256), number(street), number(1 + door))
 }
 
-async fn serve(listener: TcpListener, seen: Arc<Seen>, houses: Arc<Houses>) {
+async fn serve(listener: TcpListener, seen: Arc<Seen>, wait: Duration, houses: Arc<Houses>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Most likely out of descriptors: connections that end will free some.
@@ -126,10 +137,7 @@ async fn serve(listener: TcpListener, seen: Arc<Seen>, houses: Arc<Houses>) {
         let Some(address) = loopback(&stream) else { continue };
         let (seen, houses) = (Arc::clone(&seen), Arc::clone(&houses));
         tokio::spawn(async move {
-            let open = seen.open.fetch_add(1, Ordering::Relaxed) + 1;
-            seen.most_open.fetch_max(open, Ordering::Relaxed);
-            let _ = timeout(CONNECTION_LIFE, greet(stream, address, &seen, &*houses)).await;
-            seen.open.fetch_sub(1, Ordering::Relaxed);
+            let _ = timeout(CONNECTION_LIFE, greet(stream, address, &seen, wait, &*houses)).await;
         });
     }
 }
@@ -141,10 +149,16 @@ fn loopback(stream: &TcpStream) -> Option<Ipv4Addr> {
     }
 }
 
-async fn greet(mut stream: TcpStream, address: Ipv4Addr, seen: &Seen, houses: &Houses) {
+async fn greet(mut stream: TcpStream, address: Ipv4Addr, seen: &Seen, wait: Duration, houses: &Houses) {
+    // Counted until the answer begins: the client cannot think before that that it is done.
+    let waiting = Waiting::of(seen);
     let Some(request) = read_request(&mut stream).await else { return };
     seen.requests.fetch_add(1, Ordering::Relaxed);
+    if !wait.is_zero() && !stay(&mut stream, wait).await {
+        return;
+    }
     let answer = houses(address, &request);
+    drop(waiting);
     match play(&mut stream, &answer).await {
         Ok(End::Reset) => drop(stream.set_zero_linger()),
         Ok(End::Fin | End::FinWithoutNotify) => {
@@ -154,6 +168,23 @@ async fn greet(mut stream: TcpStream, address: Ipv4Addr, seen: &Seen, houses: &H
         }
         // The client has left.
         Err(_) => {}
+    }
+}
+
+/// Counted as waiting while it lives.
+struct Waiting<'a>(&'a Seen);
+
+impl<'a> Waiting<'a> {
+    fn of(seen: &'a Seen) -> Self {
+        let waiting = seen.waiting.fetch_add(1, Ordering::SeqCst) + 1;
+        seen.most_waiting.fetch_max(waiting, Ordering::SeqCst);
+        Self(seen)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

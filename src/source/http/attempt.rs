@@ -5,11 +5,12 @@ use hyper::header::{CONTENT_ENCODING, LOCATION};
 
 use super::Fetcher;
 use super::coding::{Codings, Decoded};
-use super::exchange::{self, Answer, RawBody};
+use super::exchange::{self, Answer, Form, RawBody};
 use super::failure::{Ending, Failure};
 use super::guard;
 use super::observe;
 use super::redirect::Place;
+use super::trip::{Clock, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
 use crate::tables::fetches::{Observation, Redirect};
@@ -17,11 +18,16 @@ use crate::tables::fetches::{Observation, Redirect};
 impl Fetcher {
     /// Asks for the origin's robots.txt and follows redirects. Facts are noted as they are met, so that they stay
     /// where the attempt is cut short.
-    pub(super) async fn follow(&self, first: &Origin, seen: &mut Observation) -> Result<Ending, Failure> {
+    pub(super) async fn follow(
+        &self,
+        first: &Origin,
+        seen: &mut Observation,
+        trip: &mut Trip<'_>,
+    ) -> Result<Ending, Failure> {
         let mut place = Place::robots_txt_of(first);
         loop {
             Self::check_port(&place, first, seen)?;
-            let answer = self.ask(&place, seen).await?;
+            let answer = self.ask(&place, seen, trip).await?;
             match answer.response.status().as_u16() {
                 301 | 302 | 303 | 307 | 308 => place = self.next_place(&place, &answer, seen)?,
                 304 => return Err(FetchClass::ProtocolError.into()),
@@ -29,7 +35,7 @@ impl Fetcher {
                     note_redirect(seen, location_as_given(&answer));
                     return Err(FetchClass::RedirectInvalid.into());
                 }
-                status => return self.last_answer(status, answer, seen).await,
+                status => return self.last_answer(status, answer, seen, &mut trip.clock).await,
             }
         }
     }
@@ -46,16 +52,24 @@ impl Fetcher {
     }
 
     /// One request and the head of its answer.
-    async fn ask(&self, place: &Place, seen: &mut Observation) -> Result<Answer, Failure> {
-        let addresses = self.connector.addresses(place.origin(), &self.limits).await;
+    async fn ask(&self, place: &Place, seen: &mut Observation, trip: &mut Trip<'_>) -> Result<Answer, Failure> {
+        let has_proxy = self.connector.has_proxy();
+        if has_proxy {
+            seen.flags.insert(Flag::ViaProxy);
+        }
+        let addresses = self.connector.addresses(place.origin(), trip).await;
         if !matches!(addresses, Err(failure) if failure.class == FetchClass::BlockedAddress) {
             seen.final_url = Some(place.url());
             seen.hops = u16::try_from(seen.redirects.len()).ok();
         }
         let mut connected_to = None;
-        let wire = self.connector.open(place.origin(), &addresses?, &self.limits, &mut connected_to).await;
+        let wire = self.connector.open(place.origin(), &addresses?, trip, &mut connected_to).await;
         seen.remote_ip = connected_to.map(|address| address.to_string()).or(seen.remote_ip.take());
-        let answer = exchange::ask(wire?, place, &self.user_agent, &self.limits).await?;
+        let form = match place.origin().scheme() {
+            Scheme::Http if has_proxy => Form::Absolute,
+            Scheme::Http | Scheme::Https => Form::Origin,
+        };
+        let answer = exchange::ask(wire?, place, (&self.user_agent, form), &self.limits, &mut trip.clock).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
@@ -96,7 +110,13 @@ impl Fetcher {
     }
 
     /// The class of an answer that is no redirect; its body, where it has one that counts.
-    async fn last_answer(&self, status: u16, answer: Answer, seen: &mut Observation) -> Result<Ending, Failure> {
+    async fn last_answer(
+        &self,
+        status: u16,
+        answer: Answer,
+        seen: &mut Observation,
+        clock: &mut Clock,
+    ) -> Result<Ending, Failure> {
         // Only interim statuses have no class here; switching protocols was not asked for.
         let (class, reason) = FetchClass::of_status(status).ok_or(FetchClass::ProtocolError)?;
         if !class.has_body() {
@@ -104,7 +124,7 @@ impl Fetcher {
             return Ok(Ending { class, reason, body: None });
         }
         let has_content = !matches!(status, 204 | 205);
-        let (body, is_unclean) = if has_content { self.body(answer, seen).await? } else { (Vec::new(), false) };
+        let (body, is_unclean) = if has_content { self.body(answer, seen, clock).await? } else { (Vec::new(), false) };
         if body.is_empty() {
             seen.flags.insert(Flag::Empty);
         }
@@ -117,11 +137,16 @@ impl Fetcher {
     }
 
     /// Reads the body and undoes its codings.
-    async fn body(&self, answer: Answer, seen: &mut Observation) -> Result<(Vec<u8>, bool), Failure> {
+    async fn body(
+        &self,
+        answer: Answer,
+        seen: &mut Observation,
+        clock: &mut Clock,
+    ) -> Result<(Vec<u8>, bool), Failure> {
         let field = observe::list(answer.response.headers(), &CONTENT_ENCODING).unwrap_or_default();
         let codings = Codings::parse(&field).ok_or(FetchClass::DecodeFailed)?;
         let cap = if codings.is_plain() { self.limits.body_octets } else { self.limits.coded_octets };
-        let RawBody { octets, is_cut, is_unclean } = answer.read(cap, self.limits.idle).await?;
+        let RawBody { octets, is_cut, is_unclean } = clock.spend(answer.read(cap, self.limits.idle)).await??;
         let _window = if codings.has_wide_window() { self.wide_windows.acquire().await.ok() } else { None };
         let Decoded { mut octets, is_cut, is_mislabelled } =
             codings.undo(octets, is_cut, self.limits.body_octets).map_err(|_| FetchClass::DecodeFailed)?;

@@ -22,6 +22,7 @@ use super::connect::Wire;
 use super::failure::Failure;
 use super::limits::FetchLimits;
 use super::redirect::Place;
+use super::trip::Clock;
 use crate::robots::access::{FetchClass, Reason};
 
 /// A connection that sends one request.
@@ -29,6 +30,15 @@ struct Line {
     connection: Pin<Box<Connection<TokioIo<Wire>, Empty<Bytes>>>>,
     is_over: bool,
     is_tls: bool,
+}
+
+/// How a request line names what it asks for (RFC 9112 §3.2).
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    /// By its path, to the origin itself.
+    Origin,
+    /// By its URL, to a proxy.
+    Absolute,
 }
 
 /// The head of an answer, and the way to its body.
@@ -51,25 +61,30 @@ pub(super) struct RawBody {
 pub(super) async fn ask(
     wire: Wire,
     place: &Place,
-    user_agent: &HeaderValue,
+    (user_agent, form): (&HeaderValue, Form),
     limits: &FetchLimits,
+    clock: &mut Clock,
 ) -> Result<Answer, Failure> {
-    let request = request(place, user_agent)?;
+    let request = request(place, user_agent, form)?;
     let is_tls = wire.is_tls();
     let (mut sender, connection) =
         builder(limits).handshake(TokioIo::new(wire)).await.map_err(|_| FetchClass::ProtocolError)?;
     let mut line = Line { connection: Box::pin(connection), is_over: false, is_tls };
-    match timeout(limits.headers, line.drive(sender.send_request(request))).await {
-        Ok(Ok(response)) => Ok(Answer { response, line }),
-        Ok(Err(error)) if tls_cause(&error).is_some() => Err(Failure::tls(Reason::Handshake)),
-        Ok(Err(_)) => Err(FetchClass::ProtocolError.into()),
-        Err(_) => Err(Failure::timeout(Reason::Headers)),
+    let late = Failure::timeout(Reason::Headers);
+    match clock.spend_at_most(limits.headers, late, line.drive(sender.send_request(request))).await? {
+        Ok(response) => Ok(Answer { response, line }),
+        Err(error) if tls_cause(&error).is_some() => Err(Failure::tls(Reason::Handshake)),
+        Err(_) => Err(FetchClass::ProtocolError.into()),
     }
 }
 
 /// A plain GET with nothing that tells more than it must (fetch policy §4).
-fn request(place: &Place, user_agent: &HeaderValue) -> Result<Request<Empty<Bytes>>, Failure> {
-    Request::get(place.path())
+fn request(place: &Place, user_agent: &HeaderValue, form: Form) -> Result<Request<Empty<Bytes>>, Failure> {
+    let request = match form {
+        Form::Origin => Request::get(place.path()),
+        Form::Absolute => Request::get(format!("http://{}{}", place.host_field(), place.path())),
+    };
+    request
         .header(HOST, place.host_field())
         .header(USER_AGENT, user_agent)
         .header(ACCEPT, "text/plain, */*;q=0.1")

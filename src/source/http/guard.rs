@@ -94,7 +94,8 @@ fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => {
-            !BLOCKED_V6.iter().any(|range| range.contains(&address)) && carried_v4(address).is_none_or(is_public_v4)
+            !BLOCKED_V6.iter().any(|range| range.contains(&address))
+                && carried_v4(address).into_iter().flatten().all(is_public_v4)
         }
     }
 }
@@ -103,26 +104,29 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !BLOCKED_V4.iter().any(|range| range.contains(&address))
 }
 
-/// The IPv4 address within an IPv6 one: mapped and compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4
-/// (RFC 3056 §2), ISATAP (RFC 5214 §6.1).
-fn carried_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let low = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
-    match address.segments() {
-        [0, 0, 0, 0, 0, 0 | 0xffff, a, b]
-        | [0x64, 0xff9b, 0, 0, 0, 0, a, b]
-        | [0x2002, a, b, ..]
-        | [_, _, _, _, 0 | 0x200, 0x5efe, a, b] => low(a, b),
+/// The IPv4 addresses within an IPv6 one: mapped and compatible (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1) or 6to4
+/// (RFC 3056 §2) by its beginning; ISATAP (RFC 5214 §6.1) by its end.
+fn carried_v4(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
+    let v4 = |high: u16, low: u16| Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
+    let segments = address.segments();
+    let by_beginning = match segments {
+        [0, 0, 0, 0, 0, 0 | 0xffff, a, b] | [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => v4(a, b),
         _ => None,
-    }
+    };
+    let by_end = match segments {
+        [_, _, _, _, 0 | 0x200, 0x5efe, a, b] => v4(a, b),
+        _ => None,
+    };
+    [by_beginning, by_end]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::Origin;
+    use crate::origin::{Origin, Target};
 
     /// Spelling of a host as a URL may hold it, and whether it passes.
-    const VERDICTS: [(&str, bool); 92] = [
+    const VERDICTS: [(&str, bool); 106] = [
         // Public addresses, at the edges of blocked ranges too.
         ("1.1.1.1", true),
         ("8.8.8.8", true),
@@ -220,11 +224,57 @@ mod tests {
         ("[2002:7f00:1::]", false),
         ("[fe80::5efe:8.8.8.8]", false),
         ("[2606:4700::5efe:192.168.0.1]", false),
+        ("[2606:4700::200:5efe:10.0.0.1]", false),
+        ("[2002:808:808::5efe:10.0.0.1]", false),
+        ("[2002:a00:1::5efe:8.8.8.8]", false),
+        ("[2002:808:808::5efe:8.8.8.8]", true),
+        ("[2002:c0a8:101::1]", false),
+        ("[64:ff9b::169.254.169.254]", false),
+        ("[64:FF9B:0:0:0:0:7F00:1]", false),
+        ("[::192.168.1.1]", false),
+        ("[::8.8.8.8]", true),
+        ("[0000:0000:0000:0000:0000:ffff:0a00:0001]", false),
+        ("0x7F.1", false),
+        ("0xa.0x0.0x0.0x1", false),
+        ("10.1", false),
+        ("0300.0250.0.1.", false),
     ];
 
+    /// As it is read from a list, with a scheme and without, and from a `Location`.
     fn address(spelling: &str) -> IpAddr {
-        let origin = Origin::of_url(format!("http://{spelling}/").as_bytes()).expect(spelling);
+        let url = format!("http://{spelling}/");
+        let origin = Origin::of_url(url.as_bytes()).expect(spelling);
+        for line in [&url, spelling] {
+            let target = Target::parse(line.as_bytes()).expect(line);
+            assert_eq!(target.origin.host(), origin.host(), "{line}");
+        }
         origin.host().trim_matches(['[', ']']).parse().expect("an address")
+    }
+
+    #[test]
+    fn every_blocked_range_is_blocked_from_end_to_end() {
+        let ends = BLOCKED_V4.iter().flat_map(|range| [range.network(), range.broadcast()]).map(IpAddr::V4);
+        let ends = ends.chain(BLOCKED_V6.iter().flat_map(|range| [range.network(), range.broadcast()]).map(IpAddr::V6));
+        for end in ends {
+            assert!(!Guard::default().lets_pass(end), "{end}");
+        }
+        for range in BLOCKED_V4 {
+            for v4 in [range.network(), range.broadcast()] {
+                let [a, b, c, d] = v4.octets();
+                let pair = |high: u8, low: u8| u16::from_be_bytes([high, low]);
+                let (ab, cd) = (pair(a, b), pair(c, d));
+                for v6 in [
+                    Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, ab, cd),
+                    Ipv6Addr::new(0, 0, 0, 0, 0, 0, ab, cd),
+                    Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, ab, cd),
+                    Ipv6Addr::new(0x2002, ab, cd, 0, 0, 0, 0, 1),
+                    Ipv6Addr::new(0x2606, 0x4700, 0, 0, 0, 0x5efe, ab, cd),
+                    Ipv6Addr::new(0x2606, 0x4700, 0, 0, 0x200, 0x5efe, ab, cd),
+                ] {
+                    assert!(!Guard::default().lets_pass(v6.into()), "{v6} carries {v4}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -266,7 +316,7 @@ mod tests {
 
     #[test]
     fn names_of_this_machine() {
-        for name in ["localhost", "localhost.", "a.localhost", "A.LocalHost."] {
+        for name in ["localhost", "localhost.", "LOCALHOST", "a.localhost", "a.b.localhost", "A.LocalHost."] {
             assert!(is_local_name(name), "{name}");
         }
         for name in ["localhost.test", "notlocalhost", "local.host"] {

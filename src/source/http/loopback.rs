@@ -1,5 +1,8 @@
 //! Fetches against small servers on loopback, octet by octet.
 
+mod proxies;
+mod waits;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -26,6 +29,8 @@ enum Act {
     Reset(Vec<u8>),
     /// Writes the octets and stays.
     Hold(Vec<u8>),
+    /// Waits, then writes the octets and closes.
+    Slow(Vec<u8>, Duration),
     /// Writes the first octets, then the second ones for ever, every so often.
     Drip(Vec<u8>, Vec<u8>, Duration),
 }
@@ -55,7 +60,21 @@ struct Server {
 }
 
 impl Server {
+    /// Acts by the request line.
     async fn start(tls: Option<ServerConfig>, act: impl Fn(&str) -> Act + Send + Sync + 'static) -> Self {
+        Self::start_with_head(tls, move |head| act(head.lines().next().unwrap_or_default())).await
+    }
+
+    /// Acts by the Host field.
+    async fn start_with_host(act: impl Fn(&str) -> Act + Send + Sync + 'static) -> Self {
+        let host = |head: &str| {
+            let field = head.lines().find_map(|line| line.strip_prefix("Host: "));
+            field.unwrap_or("none").to_owned()
+        };
+        Self::start_with_head(None, move |head| act(&host(head))).await
+    }
+
+    async fn start_with_head(tls: Option<ServerConfig>, act: impl Fn(&str) -> Act + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((LOOPBACK, 0)).await.expect("a port");
         let port = listener.local_addr().expect("bound").port();
         let server = Self { port, heads: Arc::default() };
@@ -67,9 +86,9 @@ impl Server {
                 let (heads, act, acceptor) = (Arc::clone(&heads), Arc::clone(&act), acceptor.clone());
                 tokio::spawn(async move {
                     let answer = move |head: String| {
-                        let line = head.lines().next().unwrap_or_default().to_owned();
+                        let act = act(&head);
                         heads.lock().expect("no panic").push(head);
-                        act(&line)
+                        act
                     };
                     match acceptor {
                         Some(acceptor) => serve_tls(acceptor, tcp, answer).await,
@@ -120,11 +139,14 @@ async fn head(stream: &mut (impl AsyncRead + Unpin)) -> String {
 }
 
 async fn play(stream: &mut (impl AsyncWrite + Unpin), act: Act) {
-    let (Act::Say(first) | Act::Reset(first) | Act::Hold(first) | Act::Drip(first, ..)) = &act;
+    if let Act::Slow(_, pause) = &act {
+        tokio::time::sleep(*pause).await;
+    }
+    let (Act::Say(first) | Act::Reset(first) | Act::Hold(first) | Act::Slow(first, _) | Act::Drip(first, ..)) = &act;
     let _ = stream.write_all(first).await;
     let _ = stream.flush().await;
     match act {
-        Act::Say(_) => {}
+        Act::Say(_) | Act::Slow(..) => {}
         // Lets what was written arrive first.
         Act::Reset(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         Act::Hold(_) => tokio::time::sleep(Duration::from_secs(60)).await,
@@ -174,13 +196,20 @@ fn network(http: Option<&Server>, https: Option<&Server>, roots: Vec<Certificate
 }
 
 fn fetcher_on(network: EmbeddedNetwork, limits: FetchLimits) -> Fetcher {
-    Fetcher::new(FetchSettings {
-        user_agent: user_agent("probe", "https://contact.test/").expect("valid"),
+    Fetcher::new(settings_on(network, limits)).expect("valid settings")
+}
+
+/// One attempt, and no pacing: nearly all names share one address here.
+fn settings_on(network: EmbeddedNetwork, limits: FetchLimits) -> FetchSettings {
+    let user_agent = user_agent("probe", "https://contact.test/").expect("valid");
+    FetchSettings {
         limits,
         allowed_addresses: vec!["127.0.0.1/32".parse().expect("a range")],
-        network: Network::Embedded(network),
-    })
-    .expect("valid settings")
+        retries: 0,
+        per_ip_concurrency: 0,
+        per_ip_rate: 0,
+        ..FetchSettings::new(user_agent, Network::Embedded(network))
+    }
 }
 
 fn target(text: &str) -> Target {
@@ -371,6 +400,43 @@ async fn redirects_that_are_not_followed() {
 }
 
 #[tokio::test]
+async fn a_forbidden_address_sees_no_connection() {
+    let forbidden: IpAddr = [127, 0, 0, 2].into();
+    for location in [
+        "http://127.0.0.2/robots.txt",
+        "http://127.0.0.2:80/",
+        "//127.0.0.2/",
+        "https://127.0.0.2/",
+        "http://127.2/",
+        "http://0x7f.0.0.2/",
+        "http://0177.0.0.02/",
+        "http://2130706434/",
+        "http://127.0.0.2./",
+        "http://%31%32%37.0.0.2/",
+        "http://[::ffff:127.0.0.2]/",
+        "http://[::ffff:7f00:2]/",
+        "http://[::127.0.0.2]/",
+        "http://[64:ff9b::7f00:2]/",
+        "http://[2002:7f00:2::]/",
+        "http://user@127.0.0.2/",
+        "http://inner.test/",
+        "http://inner.test./",
+    ] {
+        let server =
+            Server::plain(move |line| if line.contains("robots.txt") { moved(location) } else { ok("") }).await;
+        // The same port, so that a guard that fails is seen.
+        let listener = std::net::TcpListener::bind((forbidden, server.port)).expect("a port");
+        listener.set_nonblocking(true).expect("allowed");
+        let network = network(Some(&server), Some(&server), Vec::new());
+        let seen = fetcher_on(network, short_limits()).fetch(&target("http://a.test")).await;
+        assert_eq!(outcome(&seen), "blocked_address (address)", "{location}");
+        assert_eq!((seen.observation.hops, server.requests()), (Some(0), 1), "{location}");
+        let nobody = listener.accept().map_err(|error| error.kind());
+        assert!(matches!(nobody, Err(std::io::ErrorKind::WouldBlock)), "{location}");
+    }
+}
+
+#[tokio::test]
 async fn what_never_gets_a_connection() {
     let server = Server::plain(|_| ok(RULES)).await;
     for (origin, expected) in [
@@ -523,7 +589,7 @@ async fn every_target_of_a_crowd_comes_back() {
 
     // A run whose receiver is gone ends, though there are targets without end.
     drop(fetch_all(Arc::clone(&fetcher), origins(usize::MAX), concurrency, Stop::default()));
-    timeout(Duration::from_secs(30), async {
+    tokio::time::timeout(Duration::from_secs(30), async {
         while Arc::strong_count(&fetcher) > 1 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -1,8 +1,9 @@
 //! The live fetch engine: asks an origin for its robots.txt and says what was seen (§2.3.1).
 //!
 //! One plain GET over HTTP/1.1, no more than one connection at a time, its address checked before it is opened;
-//! redirects, content codings and limits are the engine's own work, so that each failure has an exact class.
-//! Retries, stored copies and pacing per address are left to the caller. This is the only place that opens sockets.
+//! redirects, retries, content codings and limits are the engine's own work, so that each failure has an exact class.
+//! Addresses are paced, and who waits holds nothing. Stored copies are left to the caller. This is the only place that
+//! opens sockets.
 
 mod attempt;
 mod coding;
@@ -11,18 +12,30 @@ mod crowd;
 mod exchange;
 mod failure;
 mod guard;
+mod http_date;
 pub mod limits;
 mod names;
 mod network;
 mod observe;
+mod pace;
+mod proxy;
 mod redirect;
+mod retry;
+mod room;
+mod shortage;
 mod stop;
+mod tally;
+mod trip;
 mod user_agent;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::SystemTime;
 
@@ -31,11 +44,15 @@ use hyper::header::HeaderValue;
 use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep};
+use url::Url;
 
 use self::connect::Connector;
 use self::failure::{Ending, Failure};
-use self::guard::Guard;
+use self::retry::{Pause, Retry};
+use self::room::{Aside, Seat};
+use self::tally::Tally;
+use self::trip::{Clock, Trip};
 use crate::origin::{Origin, Scheme, Target};
 use crate::robots::access::{FetchClass, Flag, Reason};
 use crate::tables::fetches::Observation;
@@ -43,7 +60,10 @@ use crate::tables::fetches::Observation;
 pub use crowd::fetch_all;
 pub use limits::FetchLimits;
 pub use network::{EmbeddedNetwork, NameAnswer, Network};
+pub use pace::{PER_IP_CONCURRENCY, PER_IP_RATE};
+pub use retry::{LONGEST_RETRY_AFTER, RETRIES};
 pub use stop::{STOP_GRACE, Stop};
+pub use tally::{LookUps, Manners, OwnFailures};
 pub use user_agent::user_agent;
 
 /// Why no fetcher could be made.
@@ -79,6 +99,12 @@ pub enum HttpError {
         /// As given.
         redirects: u16,
     },
+    /// The proxy is no plain HTTP proxy.
+    #[error("proxy {url:?} is not of the form http://HOST:PORT")]
+    Proxy {
+        /// As given, without user information and path.
+        url: String,
+    },
     /// The system's resolver configuration cannot be used.
     #[error("resolver configuration of this system is not usable")]
     Resolver {
@@ -106,6 +132,44 @@ pub struct FetchSettings {
     pub allowed_addresses: Vec<IpNet>,
     /// Where names are looked up and connections go.
     pub network: Network,
+    /// Attempts after the first; the one over http after https is none of them.
+    pub retries: u16,
+    /// Makes the waits before retries reproducible.
+    pub retry_seed: Option<u64>,
+    /// Connections to one address at a time; 0 is no limit.
+    pub per_ip_concurrency: usize,
+    /// New connections to one address in a second; 0 is no limit.
+    pub per_ip_rate: u32,
+    /// Names looked up at a time, whatever the number of connections.
+    pub look_ups: NonZeroUsize,
+    /// Name servers that are asked instead of the system's.
+    pub dns_servers: Vec<SocketAddr>,
+    /// The HTTP proxy (`http://HOST:PORT`) that all connections go through. It resolves names, so that the guard
+    /// judges literal addresses only, and addresses are not paced.
+    pub proxy: Option<Url>,
+}
+
+/// Names looked up at a time. A name server that never answers takes its time; the other names go on meanwhile.
+pub const LOOK_UPS: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
+
+impl FetchSettings {
+    /// The defaults, on a network.
+    #[must_use]
+    pub fn new(user_agent: String, network: Network) -> Self {
+        Self {
+            user_agent,
+            limits: FetchLimits::default(),
+            allowed_addresses: Vec::new(),
+            network,
+            retries: RETRIES,
+            retry_seed: None,
+            per_ip_concurrency: PER_IP_CONCURRENCY,
+            per_ip_rate: PER_IP_RATE,
+            look_ups: LOOK_UPS,
+            dns_servers: Vec::new(),
+            proxy: None,
+        }
+    }
 }
 
 /// Bodies in br that are undone at the same time; the window of each may take 16 MiB.
@@ -115,7 +179,10 @@ const WIDE_WINDOWS: usize = 2;
 pub struct Fetcher {
     user_agent: HeaderValue,
     limits: FetchLimits,
+    look_ups: NonZeroUsize,
+    retry: Retry,
     connector: Connector,
+    tally: Arc<Tally>,
     wide_windows: Semaphore,
 }
 
@@ -150,30 +217,57 @@ impl Fetcher {
     ///
     /// # Errors
     /// The settings cannot be used.
-    pub fn new(settings: FetchSettings) -> Result<Self, HttpError> {
-        let FetchSettings { user_agent, limits, allowed_addresses, network } = settings;
-        let limits = limits.checked()?;
-        let user_agent = HeaderValue::from_str(&user_agent).map_err(|_| HttpError::UserAgent { user_agent })?;
-        let connector = Connector::new(Guard::new(allowed_addresses), network)?;
-        Ok(Self { user_agent, limits, connector, wide_windows: Semaphore::new(WIDE_WINDOWS) })
+    pub fn new(mut settings: FetchSettings) -> Result<Self, HttpError> {
+        settings.limits = settings.limits.checked()?;
+        let user_agent = HeaderValue::from_str(&settings.user_agent)
+            .map_err(|_| HttpError::UserAgent { user_agent: settings.user_agent.clone() })?;
+        let tally = Arc::<Tally>::default();
+        Ok(Self {
+            limits: settings.limits.clone(),
+            look_ups: settings.look_ups,
+            retry: Retry::new(settings.retries, settings.retry_seed),
+            connector: Connector::new(settings, user_agent.clone(), Arc::clone(&tally))?,
+            user_agent,
+            tally,
+            wide_windows: Semaphore::new(WIDE_WINDOWS),
+        })
     }
 
-    /// Fetches the target's robots.txt, without retries. Trouble of any kind, a fault of this program too, is a
-    /// class of the observation.
+    /// How this fetcher has behaved so far.
+    #[must_use]
+    pub fn manners(&self) -> Manners {
+        self.tally.manners(self.connector.most_to_one_address())
+    }
+
+    /// Fetches of [`fetch_all`] under way, those that wait for something among them.
+    #[must_use]
+    pub fn under_way(&self) -> u64 {
+        self.tally.under_way.get()
+    }
+
+    /// What this machine was short of so far.
+    #[must_use]
+    pub fn own_failures(&self) -> OwnFailures {
+        self.tally.own_failures()
+    }
+
+    /// Fetches the target's robots.txt. Trouble of any kind, a fault of this program too, is a class of the
+    /// observation.
     ///
     /// Needs a tokio runtime with time and I/O. Memory beside the body stays within the limits' body octets plus
-    /// 512 KiB; undoing br adds its window, for two fetches at a time.
+    /// 512 KiB; undoing br adds its window, for two fetches at a time. The time is bounded, but not by the origin's
+    /// limit alone: waits for the address's turn, and those between attempts, are not counted there.
     pub async fn fetch(&self, target: &Target) -> Fetched {
+        self.fetch_from(&mut Seat::alone(), target).await
+    }
+
+    /// The same from a seat, which is still taken at the end where there is a body.
+    async fn fetch_from(&self, seat: &mut Seat, target: &Target) -> Fetched {
         let start = Instant::now();
         let mut seen = Observation::of_class(FetchClass::Internal, None);
-        let ending = {
-            let schemes = timeout(self.limits.origin, self.try_schemes(target, &mut seen));
-            match caught(Box::pin(schemes)).await {
-                Some(Ok(ending)) => ending,
-                Some(Err(_)) => Failure::timeout(Reason::Total).into(),
-                None => Failure::from(FetchClass::Internal).into(),
-            }
-        };
+        let mut trip = Trip { seat, clock: Clock::new(&self.limits) };
+        let ending = caught(self.ask_until_clear(target, &mut seen, &mut trip)).await;
+        let ending = ending.unwrap_or_else(|| Failure::from(FetchClass::Internal).into());
         seen.fetch_time = Some(observe::micros(SystemTime::now()));
         seen.elapsed_ms = i64::try_from(start.elapsed().as_millis()).ok();
         seen.class = ending.class;
@@ -185,26 +279,53 @@ impl Fetcher {
         Fetched { observation: seen, body: ending.body }
     }
 
-    /// A bare name means https, and http where https gives no connection (fetch policy §7).
-    async fn try_schemes(&self, target: &Target, seen: &mut Observation) -> Ending {
-        let ending = self.attempt(&target.origin, seen).await;
-        let may_fall_back = target.is_bare && target.origin.scheme() == Scheme::Https && seen.status.is_none();
-        if !may_fall_back || !gave_no_connection(&ending) {
-            return ending;
+    /// Attempts until an answer is clear or the retries are used up. A bare name means https, and http at once where
+    /// https gives no connection (fetch policy §7): that is no retry, and later retries stay with http.
+    async fn ask_until_clear(&self, target: &Target, seen: &mut Observation, trip: &mut Trip<'_>) -> Ending {
+        let mut origin = Cow::Borrowed(&target.origin);
+        let mut retries = 0;
+        loop {
+            let ending = self.attempt(&origin, seen, trip).await;
+            let may_fall_back = target.is_bare && origin.scheme() == Scheme::Https && seen.status.is_none();
+            if may_fall_back && gave_no_connection(&ending) {
+                seen.first_attempt_class = Some(ending.class);
+                seen.flags.insert(Flag::SchemeFallback);
+                origin = Cow::Owned(origin.with_scheme(Scheme::Http));
+                continue;
+            }
+            let Some(pause) = self.retry.pause(&ending, seen, retries).filter(|_| !trip.clock.is_over()) else {
+                return ending;
+            };
+            retries += 1;
+            self.wait(pause, trip.seat).await;
         }
-        seen.first_attempt_class = Some(ending.class);
-        seen.flags.insert(Flag::SchemeFallback);
-        seen.remote_ip = None;
-        self.attempt(&target.origin.with_scheme(Scheme::Http), seen).await
     }
 
-    async fn attempt(&self, origin: &Origin, seen: &mut Observation) -> Ending {
-        seen.attempts = Some(seen.attempts.unwrap_or(0) + 1);
-        seen.hops = Some(0);
-        match timeout(self.limits.attempt, self.follow(origin, seen)).await {
-            Ok(result) => result.unwrap_or_else(Ending::from),
-            Err(_) => Failure::timeout(Reason::Total).into(),
+    async fn wait(&self, pause: Pause, seat: &mut Seat) {
+        self.tally.retries.add_one();
+        let pause = match pause {
+            Pause::Jittered(pause) => pause,
+            Pause::Asked(pause) => {
+                self.tally.waits_for_retry_after.add_one();
+                pause
+            }
+        };
+        seat.aside(Aside::Wait, sleep(pause)).await;
+    }
+
+    /// One attempt. Of those before it only their number stays, and what led to this scheme.
+    async fn attempt(&self, origin: &Origin, seen: &mut Observation, trip: &mut Trip<'_>) -> Ending {
+        let mut new = Observation::of_class(FetchClass::Internal, None);
+        new.attempts = Some(seen.attempts.unwrap_or(0).saturating_add(1));
+        new.first_attempt_class = seen.first_attempt_class;
+        new.hops = Some(0);
+        if seen.flags.contains(Flag::SchemeFallback) {
+            new.flags.insert(Flag::SchemeFallback);
         }
+        *seen = new;
+        trip.clock.begin_attempt(&self.limits);
+        // Boxed: what waits between attempts is small.
+        Box::pin(self.follow(origin, seen, trip)).await.unwrap_or_else(Ending::from)
     }
 }
 

@@ -1,27 +1,31 @@
-//! Names to addresses: the resolver that the system is configured with, or the embedded one.
+//! Names to addresses: the name servers that the settings or the system name, or the embedded network.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{ResolverConfig, ResolverOpts};
+use hickory_resolver::config::{NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts};
 use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::{Name, RecordType};
 use tokio::runtime::{self, Handle};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::HttpError;
 use super::network::{EmbeddedNetwork, NameAnswer};
+use super::shortage::{self, Shortage};
+use super::tally::Tally;
 
 /// Look-ups that may wait on one connection to a name server; beyond it the resolver would refuse.
 const ACTIVE_REQUESTS: usize = 16 * 1024;
+/// Answers of name servers that are remembered: redirects and retries ask for names again, lists hardly do.
+const REMEMBERED_ANSWERS: u64 = 8 * 1024;
 /// How long a name whose IPv4 addresses are known waits for its IPv6 ones: some name servers never answer for them.
 const IPV6_GRACE: Duration = Duration::from_millis(500);
 
-/// The resolver of the system's configuration.
+/// The resolver of the system's configuration, or of name servers that were given.
 ///
 /// Its connections to name servers live on the runtime that opened them, so each runtime has a resolver of its own;
 /// the one used last is kept.
@@ -29,32 +33,55 @@ pub(super) struct SystemResolver {
     config: ResolverConfig,
     options: ResolverOpts,
     current: Mutex<Option<(runtime::Id, Arc<TokioResolver>)>>,
+    tally: Arc<Tally>,
 }
 
+/// The resolver could not ask, through a fault of this machine.
+struct CannotAsk;
+
 impl SystemResolver {
+    /// Asks these name servers; those that the system names where there are none.
+    ///
     /// # Errors
     /// The system's resolver configuration cannot be read.
-    pub(super) fn new() -> Result<Self, HttpError> {
+    pub(super) fn new(servers: &[SocketAddr], tally: Arc<Tally>) -> Result<Self, HttpError> {
+        if !servers.is_empty() {
+            let servers = servers.iter().copied().map(name_server).collect();
+            let mut options = ResolverOpts::default();
+            options.use_hosts_file = ResolveHosts::Never;
+            return Ok(Self::with_config(ResolverConfig::from_name_servers(servers), options, tally));
+        }
         let (config, options) = hickory_resolver::system_conf::read_system_conf()
             .map_err(|source| HttpError::Resolver { source: Box::new(source) })?;
-        Ok(Self::with_config(config, options))
+        Ok(Self::with_config(config, options, tally))
     }
 
-    fn with_config(config: ResolverConfig, mut options: ResolverOpts) -> Self {
+    fn with_config(config: ResolverConfig, mut options: ResolverOpts, tally: Arc<Tally>) -> Self {
         options.max_active_requests = ACTIVE_REQUESTS;
-        Self { config, options, current: Mutex::new(None) }
+        options.cache_size = REMEMBERED_ANSWERS;
+        Self { config, options, current: Mutex::new(None), tally }
     }
 
-    /// Looks up addresses of both families at the same time.
+    /// Looks a name up. What this machine is short of is waited for.
     pub(super) async fn look_up(&self, name: &str, limit: Duration) -> NameAnswer {
         let Some(name) = full_name(name) else {
             return NameAnswer::NxDomain;
         };
-        let Ok(resolver) = self.of_this_runtime() else {
-            return NameAnswer::Failure;
-        };
-        let mut v4 = pin!(records(&resolver, &name, RecordType::A, limit));
-        let mut v6 = pin!(records(&resolver, &name, RecordType::AAAA, limit));
+        for tries in 0..shortage::TRIES {
+            if let Ok(answer) = self.look_up_once(&name, limit).await {
+                return answer;
+            }
+            self.tally.own_resolver.add_one();
+            sleep(shortage::pause(tries)).await;
+        }
+        NameAnswer::Failure
+    }
+
+    /// Looks up addresses of both families at the same time.
+    async fn look_up_once(&self, name: &Name, limit: Duration) -> Result<NameAnswer, CannotAsk> {
+        let resolver = self.of_this_runtime().map_err(|_| CannotAsk)?;
+        let mut v4 = pin!(records(&resolver, name, RecordType::A, limit));
+        let mut v6 = pin!(records(&resolver, name, RecordType::AAAA, limit));
         let mut v6_answer = None;
         let v4_answer = loop {
             tokio::select! {
@@ -64,10 +91,14 @@ impl SystemResolver {
         };
         let v6_answer = match (v6_answer, &v4_answer) {
             (Some(answer), _) => answer,
-            (None, NameAnswer::Addresses(_)) => timeout(IPV6_GRACE, v6).await.unwrap_or(NameAnswer::Timeout),
+            (None, Ok(NameAnswer::Addresses(_))) => timeout(IPV6_GRACE, v6).await.unwrap_or(Ok(NameAnswer::Timeout)),
             (None, _) => v6.await,
         };
-        merged(v4_answer, v6_answer)
+        match (v4_answer, v6_answer) {
+            (Ok(v4), Ok(v6)) => Ok(merged(v4, v6)),
+            (Ok(NameAnswer::Addresses(addresses)), Err(_)) => Ok(NameAnswer::Addresses(addresses)),
+            (Err(_), _) | (_, Err(_)) => Err(CannotAsk),
+        }
     }
 
     fn of_this_runtime(&self) -> Result<Arc<TokioResolver>, NetError> {
@@ -86,6 +117,15 @@ impl SystemResolver {
     }
 }
 
+/// A name server that is asked over UDP, and over TCP where an answer is too long for that.
+fn name_server(address: SocketAddr) -> NameServerConfig {
+    let mut server = NameServerConfig::udp_and_tcp(address.ip());
+    for connection in &mut server.connections {
+        connection.port = address.port();
+    }
+    server
+}
+
 /// The name as it stands, without the system's search list; `None` where DNS can hold no such name.
 fn full_name(name: &str) -> Option<Name> {
     // Label by label: some names that are no host names by the book resolve all the same.
@@ -94,15 +134,22 @@ fn full_name(name: &str) -> Option<Name> {
 }
 
 /// Addresses of one family.
-async fn records(resolver: &TokioResolver, name: &Name, kind: RecordType, limit: Duration) -> NameAnswer {
-    match timeout(limit, resolver.lookup(name.clone(), kind)).await {
+async fn records(
+    resolver: &TokioResolver,
+    name: &Name,
+    kind: RecordType,
+    limit: Duration,
+) -> Result<NameAnswer, CannotAsk> {
+    Ok(match timeout(limit, resolver.lookup(name.clone(), kind)).await {
         Ok(Ok(answer)) => {
             let addresses: Vec<IpAddr> = answer.answers().iter().filter_map(|record| record.data.ip_addr()).collect();
             if addresses.is_empty() { NameAnswer::NoData } else { NameAnswer::Addresses(addresses) }
         }
+        Ok(Err(NetError::Busy)) => return Err(CannotAsk),
+        Ok(Err(NetError::Io(error))) if Shortage::of(&error).is_some() => return Err(CannotAsk),
         Ok(Err(error)) => of_error(&error),
         Err(_) => NameAnswer::Timeout,
-    }
+    })
 }
 
 /// Any address counts; without one, only two clear answers make a clear answer.
@@ -201,7 +248,7 @@ mod tests {
             }
         });
         let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
-        SystemResolver::with_config(config, ResolverOpts::default())
+        SystemResolver::with_config(config, ResolverOpts::default(), Arc::default())
     }
 
     #[tokio::test]

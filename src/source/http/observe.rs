@@ -7,6 +7,7 @@ use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, RETRY_AFTER, SERVER,
 };
 
+use super::http_date;
 use crate::tables::fetches::{Headers, Timestamp};
 use crate::tables::text::{of_octets, of_octets_cut};
 
@@ -45,8 +46,8 @@ pub(super) fn retry_after_s(map: &HeaderMap, now: SystemTime) -> Option<i64> {
     if !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit()) {
         return Some(value.parse().unwrap_or(i64::MAX));
     }
-    let time = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
-    Some((time.as_second() - micros(now) / 1_000_000).max(0))
+    let now_s = micros(now) / 1_000_000;
+    http_date::parse(value, now_s).map(|time_s| (time_s - now_s).max(0))
 }
 
 /// The version as a status line writes it.
@@ -80,6 +81,8 @@ mod tests {
             ("99999999999999999999", Some(i64::MAX)),
             ("Fri, 01 Jan 2021 00:02:00 GMT", Some(120)),
             ("Fri, 01 Jan 1999 00:00:00 GMT", Some(0)),
+            ("Friday, 01-Jan-21 00:02:00 GMT", Some(120)),
+            ("Fri Jan  1 00:02:00 2021", Some(120)),
             ("-5", None),
             ("soon", None),
             ("", None),
