@@ -1,4 +1,5 @@
-//! A body, a crawler and a URL through parsing, choice of groups, compilation, verdict, coverage and training.
+//! A body, a crawler and a URL through parsing, choice of groups, compilation, verdict, coverage, training and
+//! the other signals.
 //!
 //! The input is a body; behind its last two NULs stand a crawler's name and a URL.
 #![no_main]
@@ -9,10 +10,12 @@ use robots_audit::robots::coverage::{self, Budget, Coverage, RulesFile};
 use robots_audit::robots::finding::FINDINGS;
 use robots_audit::robots::group::GroupIndex;
 use robots_audit::robots::matcher::{RuleSet, Tier};
-use robots_audit::robots::parse::{Directive, Robots};
+use robots_audit::robots::parse::{Directive, EXTENSIONS, Robots};
 use robots_audit::robots::path::{Path, RawPath};
 use robots_audit::robots::token::{Asked, Matching};
 use robots_audit::robots::verdict::{self, Verdict};
+use robots_audit::signals::Signals;
+use robots_audit::signals::fact::Fact;
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
 use robots_audit::tables::text;
 
@@ -48,6 +51,7 @@ fuzz_target!(|input: &[u8]| {
     }
     check_verdict(&robots, &index, &Asked::Star, url, &path);
     check_training(&robots, &index, &path);
+    check_signals(&robots, &index, body);
     check_text(body);
     let _ = suspect_body(body);
 });
@@ -122,6 +126,16 @@ fn check_training(robots: &Robots<'_>, index: &GroupIndex, path: &Path<'_>) {
         Scope::Mixed => assert!(matches!(preference, Preference::InFavor | Preference::Against)),
         Scope::Unknown => unreachable!("the file was read"),
     }
+}
+
+fn check_signals(robots: &Robots<'_>, index: &GroupIndex, body: &[u8]) {
+    assert!(robots.extensions.len() <= EXTENSIONS);
+    assert!(robots.extensions.windows(2).all(|pair| pair[0].line < pair[1].line));
+    let signals = Signals::of(robots, index, body);
+    assert!(signals.facts().is_sorted_by_key(|fact| fact.line));
+    assert!(signals.facts().iter().filter_map(Fact::meaning).all(|meaning| !meaning.is_empty()));
+    let findings = signals.findings(&signals.conflicts(None));
+    assert!(findings.iter().all(|finding| u32::from(finding.line) <= robots.lines));
 }
 
 fn check_text(octets: &[u8]) {

@@ -3,6 +3,7 @@
 
 use arrow::array::RecordBatch;
 
+use super::compare::Comparison;
 use super::plan::Plan;
 use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::decision::Answer;
@@ -14,14 +15,16 @@ use crate::robots::path::Path;
 use crate::robots::rule_sets::{Applied, RuleSets};
 use crate::robots::token::Asked;
 use crate::robots::verdict::Verdict;
-use crate::signals::training::{self, Training};
+use crate::signals::Signals;
+use crate::signals::conflict::{Conflict, CrawlerRoots, RootAccess};
+use crate::signals::training::Training;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
 use crate::tables::crawler_access::{Access, AppliedRules, CrawlerAccess};
 use crate::tables::fetches::BodyHash;
 use crate::tables::findings::FindingsBuilder;
 use crate::tables::rules::RulesBuilder;
 use crate::tables::text::{of_octets, of_octets_cut};
-use crate::tables::training::{TokenRules, TrainingRow};
+use crate::tables::training::{SignalCells, TokenRules, TrainingRow};
 
 /// A body, compiled for the crawlers of a plan.
 #[derive(Debug)]
@@ -38,6 +41,8 @@ pub struct CompiledBody {
     pub access: Vec<CrawlerAccess>,
     /// The row of `training`.
     pub training_row: TrainingRow,
+    /// The other mode of matching, where the plan compares them.
+    pub comparison: Option<Box<Comparison>>,
 }
 
 /// Neighbouring crawlers of the plan that obey the same rules for the same reason.
@@ -87,7 +92,11 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
         rows.1.push(&hash, &robots);
         rows.2.body(&hash);
         robots.findings.iter().for_each(|finding| rows.2.push(finding));
-        let (body, open_questions) = compile(plan, &robots);
+        let index = GroupIndex::of(&robots);
+        let signals = Signals::of(&robots, &index, &body);
+        let conflicts = conflicts(plan, &robots, &index, &signals);
+        signals.findings(&conflicts).iter().for_each(|finding| rows.2.push(finding));
+        let (body, open_questions) = compile(plan, &body, &robots, &index, (signals, conflicts));
         if open_questions > 0 {
             rows.2.push(&Finding { line: Line::FIRST, code: Code::AccessUndetermined, raw: b"" });
         }
@@ -104,29 +113,56 @@ pub fn chunk(plan: &Plan, bodies: Vec<(BodyHash, Vec<u8>)>) -> CompiledChunk {
     }
 }
 
+/// Compiles one body.
+#[must_use]
+pub fn body(plan: &Plan, body: &[u8]) -> CompiledBody {
+    let robots = Robots::parse(body, plan.matching);
+    let index = GroupIndex::of(&robots);
+    let signals = Signals::of(&robots, &index, body);
+    let conflicts = conflicts(plan, &robots, &index, &signals);
+    compile(plan, body, &robots, &index, (signals, conflicts)).0
+}
+
 /// Compiles one parsed body; also how many rule sets have an access class that could not be settled.
-fn compile(plan: &Plan, robots: &Robots<'_>) -> (CompiledBody, u64) {
-    let index = GroupIndex::of(robots);
-    let sets = RuleSets::of(robots, &index, &plan.asked);
+fn compile(
+    plan: &Plan,
+    octets: &[u8],
+    robots: &Robots<'_>,
+    index: &GroupIndex,
+    (signals, conflicts): (Signals<'_>, Vec<Conflict>),
+) -> (CompiledBody, u64) {
+    let sets = RuleSets::of(robots, index, &plan.asked);
     let mut budget = Budget::default();
-    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::IsExempt, &mut budget);
+    let coverage_of = |rules| coverage::of_rules(rules, RulesFile::of(plan.matching), &mut budget);
     let coverages: Vec<Coverage> = sets.list.iter().map(coverage_of).collect();
     let undetermined = coverages.iter().filter(|coverage| **coverage == Coverage::Undetermined).count() as u64;
-    let summary = Summary { plan, robots, index: &index, sets: &sets, coverages: &coverages };
-    let training = Training::of(robots, &index);
+    let summary = Summary { plan, robots, index, sets: &sets, coverages: &coverages };
     let body = CompiledBody {
         access: summary.access(),
-        training_row: summary.training(&training),
+        training_row: summary.training(&signals, conflicts),
         evidence: robots.rules.iter().map(|rule| evidence(rule).into()).collect(),
-        training,
+        training: signals.training,
         segments: Segment::all(&sets.crawlers),
+        comparison: plan.compare_matching.then(|| Box::new(Comparison::of(plan, octets, robots, &sets))),
         sets,
     };
     (body, undetermined)
 }
 
+/// The contradictions of a body; crawlers are asked about only where a signal concerns them.
+pub(super) fn conflicts(plan: &Plan, robots: &Robots<'_>, index: &GroupIndex, signals: &Signals<'_>) -> Vec<Conflict> {
+    let crawlers = signals.concern_crawlers().then(|| CrawlerRoots {
+        training: RootAccess::of(robots, index, &plan.training_crawlers),
+        search: RootAccess::of(robots, index, &plan.search_crawlers),
+    });
+    signals.conflicts(crawlers.as_ref())
+}
+
 /// Directive and value as written.
 pub(super) fn evidence(rule: &Rule<'_>) -> String {
+    if rule.value.is_empty() {
+        return format!("{}:", of_octets(rule.key));
+    }
     let mut text = format!("{}: {}", of_octets(rule.key), of_octets_cut(rule.value, EVIDENCE_OCTETS));
     if rule.value.len() > EVIDENCE_OCTETS {
         text.push('…');
@@ -186,19 +222,28 @@ impl Summary<'_> {
         u32::try_from(rules.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    fn training(&self, training: &Training) -> TrainingRow {
+    fn training(&self, signals: &Signals<'_>, conflicts: Vec<Conflict>) -> TrainingRow {
+        let training = &signals.training;
         TrainingRow {
             token_present: Some(training.rules().is_some()),
-            root_preference: training.preference(&Path::of(b"/")).0,
+            root_preference: signals.root.training,
             scope: training.scope(),
             counts: training.rules().map(|rules| TokenRules {
                 n_allow: rules.n_allow(),
                 n_disallow: rules.n_disallow(),
                 first_line: training.first_line(),
             }),
-            near_misses: Some(training::near_misses(self.robots)),
-            other_policy_tokens: Some(training::other_policy_tokens(self.robots)),
+            near_misses: Some(signals.near_misses.clone()),
+            other_policy_tokens: Some(signals.other_policy_tokens.clone()),
             names_ai_crawler: Some(self.index.tokens().any(|token| self.plan.ai_tokens.contains(token))),
+            signals: Some(SignalCells {
+                train_ai: signals.root.train_ai,
+                search: signals.root.search,
+                content_signal: signals.root.content_signal,
+                rsl_license_urls: signals.licenses.urls().map(|url| of_octets(url).into_owned()).collect(),
+                cloudflare_managed: signals.comments.managed.is_some(),
+                conflicts,
+            }),
         }
     }
 }

@@ -51,11 +51,9 @@ impl Describer {
 
     fn access(&self, entry: &Entry) -> Cow<'_, [CrawlerAccess]> {
         let plan = &self.evaluator.plan;
-        let fixed = Answer::without_rules(plan.policy, entry.class);
-        let Some(body) = entry.body.map(|id| self.evaluator.library.get(id)) else {
-            let access = if entry.class == FetchClass::Missing { Access::Full } else { Access::Unknown };
-            let root_decision = fixed.map_or(Decision::Unresolved, |answer| answer.decision);
-            return Cow::Owned(vec![CrawlerAccess { access, root_decision, rules: None }; plan.crawlers.len()]);
+        let fixed = Answer::without_rules(plan.policy, entry.class, entry.outage);
+        let Some(body) = entry.body_read().map(|id| self.evaluator.library.get(id)) else {
+            return Cow::Owned(self.access_without_file(entry, fixed));
         };
         match fixed {
             None => Cow::Borrowed(&body.access),
@@ -66,8 +64,24 @@ impl Describer {
         }
     }
 
+    /// No file was read. A last good copy may decide, but access is not known from it.
+    fn access_without_file(&self, entry: &Entry, fixed: Option<Answer>) -> Vec<CrawlerAccess> {
+        let access = if entry.class == FetchClass::Missing { Access::Full } else { Access::Unknown };
+        let row = |root_decision| CrawlerAccess { access, root_decision, rules: None };
+        match (fixed, entry.body) {
+            (None, Some(copy)) => {
+                let of_copy = &self.evaluator.library.get(copy).access;
+                of_copy.iter().map(|crawler| row(crawler.root_decision)).collect()
+            }
+            (fixed, _) => {
+                let decision = fixed.map_or(Decision::Unresolved, |answer| answer.decision);
+                vec![row(decision); self.evaluator.plan.crawlers.len()]
+            }
+        }
+    }
+
     fn training(&self, entry: &Entry) -> Cow<'_, TrainingRow> {
-        let Some(id) = entry.body else {
+        let Some(id) = entry.body_read() else {
             return Cow::Owned(TrainingRow::without_file(entry.class));
         };
         Cow::Borrowed(&self.evaluator.library.get(id).training_row)

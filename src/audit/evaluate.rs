@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahash::RandomState;
+use arrow::array::RecordBatch;
 use parquet::errors::ParquetError;
 
+use super::compare::partings;
 use super::compile::CompiledBody;
 use super::library::{BodyId, Library};
 use super::origins::{Entry, Found, Origins};
@@ -22,6 +24,7 @@ use crate::robots::verdict::Verdict;
 use crate::signals::training::Preference;
 use crate::source::input::UrlBatch;
 use crate::tables::decisions::{self, DecisionsBuilder, RulePlace};
+use crate::tables::matching_differences::{CAUSES, MatchingDifferencesBuilder};
 use crate::tables::pages::{EncodedRowGroup, encode};
 use crate::tables::training_verdicts::{self, TrainingVerdict, TrainingVerdictsBuilder};
 
@@ -45,6 +48,10 @@ pub struct Evaluated {
     pub urls: u64,
     /// Decisions by kind, in the order of [`Decision::ALL`].
     pub counts: [u64; Decision::ALL.len()],
+    /// Rows of `matching_differences`.
+    pub differences: Vec<RecordBatch>,
+    /// These by cause, in the order of [`causes`](crate::tables::matching_differences::causes).
+    pub parted: [u64; CAUSES],
     /// Time that finding origins, paths and verdicts took.
     pub matching: Duration,
     /// Time that encoding took.
@@ -139,14 +146,19 @@ impl Evaluator {
         let mut buffer = Vec::new();
         for url in urls.iter() {
             let (origin, entry) = resolve(url);
-            let path = RawPath::of_url(url).prepare(&mut buffer);
+            let path = RawPath::read(url, self.plan.matching).prepare(&mut buffer);
             rows.decisions.url(url, origin.as_deref(), entry.checked_at);
             rows.answers(&entry, &path);
             rows.training(url, origin.as_deref(), &entry, &path);
+            rows.compare(url, origin.as_deref(), &entry);
         }
         rows.note(rows.served);
+        let (differences, parted) =
+            rows.differences.take().map_or_else(Default::default, MatchingDifferencesBuilder::finish);
         let matching = start.elapsed();
         Ok(Evaluated {
+            differences,
+            parted,
             decisions: encode(&decisions::run_schema(), &rows.decisions.take())?,
             training: encode(&training_verdicts::run_schema(), &rows.verdicts.take())?,
             urls: urls.len() as u64,
@@ -162,6 +174,8 @@ struct Rows<'e> {
     evaluator: &'e Evaluator,
     decisions: DecisionsBuilder,
     verdicts: TrainingVerdictsBuilder,
+    /// Where the plan compares the modes of matching.
+    differences: Option<MatchingDifferencesBuilder>,
     counts: [u64; Decision::ALL.len()],
     /// Rule texts that were added to the decisions.
     rules: HashMap<(BodyId, u32), RulePlace, RandomState>,
@@ -175,9 +189,11 @@ struct Rows<'e> {
 
 impl<'e> Rows<'e> {
     fn new(evaluator: &'e Evaluator) -> Self {
+        let crawlers = || evaluator.plan.crawlers.iter().map(|crawler| crawler.token.as_str());
         Self {
             evaluator,
-            decisions: DecisionsBuilder::new(evaluator.plan.crawlers.iter().map(|crawler| crawler.token.as_str())),
+            decisions: DecisionsBuilder::new(crawlers()),
+            differences: evaluator.plan.compare_matching.then(|| MatchingDifferencesBuilder::new(crawlers())),
             verdicts: TrainingVerdictsBuilder::default(),
             counts: [0; Decision::ALL.len()],
             rules: HashMap::default(),
@@ -188,13 +204,13 @@ impl<'e> Rows<'e> {
     }
 
     fn answers(&mut self, entry: &Entry, path: &Path<'_>) {
-        let body = entry.body.map(|id| (id, self.evaluator.library.get(id)));
-        let fixed = Answer::before_rules(self.evaluator.plan.policy, entry.class, path);
-        match (fixed, body) {
-            (None, Some((id, body))) => self.by_rules(id, body, path),
-            (fixed, body) => {
-                let answer = fixed.expect("a class whose rules count has a body");
-                self.for_all(&answer, body.map(|(_, body)| body));
+        let library = &self.evaluator.library;
+        let fixed = Answer::before_rules(self.evaluator.plan.policy, entry.class, entry.outage, path);
+        match (fixed, entry.body) {
+            (None, Some(id)) => self.by_rules(id, library.get(id), path),
+            (fixed, _) => {
+                let answer = fixed.expect("where rules count there is a body");
+                self.for_all(&answer, entry.body_read().map(|id| library.get(id)));
             }
         }
     }
@@ -250,8 +266,14 @@ impl<'e> Rows<'e> {
         *self.rules.entry((id, rule)).or_insert_with(|| decisions.rule(&body.evidence[rule as usize]))
     }
 
-    fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {
+    fn compare(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry) {
+        let Some(differences) = &mut self.differences else { return };
         let body = entry.body.map(|id| self.evaluator.library.get(id));
+        differences.push(url, origin, &partings(&self.evaluator.plan, (entry.class, entry.outage), body, url));
+    }
+
+    fn training(&mut self, url: &[u8], origin: Option<&str>, entry: &Entry, path: &Path<'_>) {
+        let body = entry.body_read().map(|id| self.evaluator.library.get(id));
         let without_file = || (Preference::without_file(entry.class), None);
         let (verdict, hit) = body.map_or_else(without_file, |body| body.training.preference(path));
         let rule = body.zip(hit).map(|(body, hit)| (&*body.evidence[hit.rule as usize], u32::from(hit.line)));

@@ -1,17 +1,19 @@
 //! One file and a few URLs: the same answers as in the tables, one by one.
 
-use super::compile::evidence;
+use super::compare::partings;
+use super::compile::{self, CompiledBody, evidence};
 use super::plan::Plan;
 use crate::origin::normal_form;
-use crate::robots::access::FetchClass;
+use crate::robots::access::{FetchClass, Outage};
 use crate::robots::decision::Answer;
 use crate::robots::group::{GroupIndex, GroupSource};
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::Robots;
 use crate::robots::path::RawPath;
-use crate::robots::token::Asked;
+use crate::robots::token::{Asked, Matching};
 use crate::robots::verdict::Verdict;
 use crate::signals::training::{Preference, Training};
+use crate::tables::matching_differences::Parting;
 
 /// A file, or the lack of one, ready to be asked.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ struct File<'a> {
     robots: Robots<'a>,
     index: GroupIndex,
     training: Training,
+    /// In both modes of matching, where the plan compares them.
+    compiled: Option<CompiledBody>,
 }
 
 /// The answer about one URL for one crawler.
@@ -55,7 +59,8 @@ impl<'a> Subject<'a> {
             let robots = Robots::parse(body, plan.matching);
             let index = GroupIndex::of(&robots);
             let training = Training::of(&robots, &index);
-            File { robots, index, training }
+            let compiled = plan.compare_matching.then(|| compile::body(plan, body));
+            File { robots, index, training, compiled }
         });
         // Without its file an answer is none: it must not become "no rules".
         let is_lost = class.has_body() && file.is_none();
@@ -75,16 +80,15 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn explain(&self, plan: &Plan, asked: &Asked, url: &[u8]) -> Explanation {
         let mut buffer = Vec::new();
-        let path = RawPath::of_url(url).prepare(&mut buffer);
-        let is_path = matches!(url, [b'/', second, ..] if *second != b'/') || url == b"/";
-        let class = if is_path || normal_form(url).is_ok() { self.class } else { FetchClass::InvalidTarget };
+        let path = RawPath::read(url, plan.matching).prepare(&mut buffer);
+        let class = self.class_of(url);
         let choice = self.file.as_ref().map(|file| file.index.choose(asked));
         let by_rules = || {
             let (file, choice) = self.file.as_ref().zip(choice).expect("a class whose rules count has a file");
             let rules = RuleSet::of_groups(&file.robots, choice.groups);
             Answer::of_verdict(Verdict::of_path(&rules, choice.source, &path))
         };
-        let answer = Answer::before_rules(plan.policy, class, &path).unwrap_or_else(by_rules);
+        let answer = Answer::before_rules(plan.policy, class, Outage::UNKNOWN, &path).unwrap_or_else(by_rules);
         Explanation {
             group_source: choice.map(|choice| choice.source),
             matched_rule: answer.hit.and_then(|hit| self.rule(hit)),
@@ -92,11 +96,28 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The class behind a URL: that of the file, where the URL is a path or names an origin.
+    fn class_of(&self, url: &[u8]) -> FetchClass {
+        let is_path = matches!(url, [b'/', second, ..] if *second != b'/') || url == b"/";
+        if is_path || normal_form(url).is_ok() { self.class } else { FetchClass::InvalidTarget }
+    }
+
+    /// Where the two modes of matching part about a URL; none where the plan does not compare them.
+    #[must_use]
+    pub fn partings(&self, plan: &Plan, url: &[u8]) -> Vec<Parting<'_>> {
+        if !plan.compare_matching {
+            return Vec::new();
+        }
+        let compiled = self.file.as_ref().and_then(|file| file.compiled.as_ref());
+        partings(plan, (self.class_of(url), Outage::UNKNOWN), compiled, url)
+    }
+
     /// The training preference for a URL.
     #[must_use]
     pub fn training(&self, url: &[u8]) -> TrainingExplanation {
         let mut buffer = Vec::new();
-        let path = RawPath::of_url(url).prepare(&mut buffer);
+        let matching = self.robots().map_or(Matching::Rfc9309, |robots| robots.matching);
+        let path = RawPath::read(url, matching).prepare(&mut buffer);
         let without_file = || (Preference::without_file(self.class), None);
         let (preference, hit) = self.file.as_ref().map_or_else(without_file, |file| file.training.preference(&path));
         let rule = hit.and_then(|hit| Some((self.rule(hit)?, hit.line.into())));

@@ -5,6 +5,7 @@
 //! | `collect` | lists and the network to a snapshot (feature `http`) |
 //! | [`plan`] | what is asked: crawlers, policy, matching; resolved and validated |
 //! | [`compile`] | a body to rule sets for the plan's crawlers, and to its rows |
+//! | [`compare`] | where the two modes of matching part, and why |
 //! | [`library`] | the compiled bodies, each once |
 //! | [`origins`] | what is known of each origin, in a few octets |
 //! | [`evaluate`] | a batch of URLs to a batch of decisions |
@@ -20,6 +21,7 @@
 
 #[cfg(feature = "http")]
 pub mod collect;
+pub mod compare;
 pub mod compile;
 mod describe;
 pub mod evaluate;
@@ -81,6 +83,9 @@ pub enum AuditError {
         /// Rows that need not be fetched again.
         rows: u64,
     },
+    /// The earlier run has changed meanwhile.
+    #[error("the earlier run of --reuse no longer holds all bodies that rows name; begin again with --restart")]
+    BodiesGone,
     /// Rows that no file can hold.
     #[error("cannot encode rows of decisions")]
     Encode(#[from] ParquetError),

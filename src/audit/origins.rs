@@ -1,34 +1,47 @@
 //! What is known of each origin, in a few octets: enough to decide about its URLs.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use ahash::RandomState;
-use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::array::{Array, AsArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Int16Type, Int64Type, TimestampMicrosecondType};
 use sha2::{Digest, Sha256};
 
 use super::library::{BodyId, Library};
-use crate::robots::access::FetchClass;
+use crate::robots::access::{FetchClass, Outage, OutageStage};
 use crate::source::snapshot::{SnapshotError, of_hex};
-use crate::tables::fetches::Timestamp;
+use crate::tables::fetches::{Timestamp, outage_lasted};
 
 /// What a URL's decision needs of its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// The class of the answer.
     pub class: FetchClass,
-    /// The body, where one was read.
+    /// The body that was read, or in an outage that of the last good copy.
     pub body: Option<BodyId>,
+    /// The outage that the class stands in.
+    pub outage: Outage,
     /// When the answer was fetched.
     pub checked_at: Option<Timestamp>,
 }
 
 impl Entry {
     /// An origin that the source does not hold.
-    pub const NOT_COLLECTED: Self = Self { class: FetchClass::NotCollected, body: None, checked_at: None };
+    pub const NOT_COLLECTED: Self = Self::without_body(FetchClass::NotCollected);
     /// A URL that names no http(s) origin.
-    pub const INVALID: Self = Self { class: FetchClass::InvalidTarget, body: None, checked_at: None };
+    pub const INVALID: Self = Self::without_body(FetchClass::InvalidTarget);
+
+    const fn without_body(class: FetchClass) -> Self {
+        Self { class, body: None, outage: Outage::UNKNOWN, checked_at: None }
+    }
+
+    /// The body, where one was read: a last good copy is none.
+    #[must_use]
+    pub fn body_read(&self) -> Option<BodyId> {
+        self.body.filter(|_| self.class.has_body())
+    }
 }
 
 /// A row of `fetches` as far as evaluation needs it.
@@ -76,6 +89,10 @@ pub fn add_to_digest(batch: &RecordBatch, digest: &mut Sha256) {
             digest.update(if column.is_valid(row) { column.value(row) } else { "" });
             digest.update(b"\0");
         }
+        if let Some(lasted) = columns.outage_lasted(row) {
+            let answers_http = columns.status.is_valid(row);
+            digest.update(format!("{lasted:?} {answers_http}"));
+        }
         digest.update(b"\n");
     }
 }
@@ -84,8 +101,10 @@ struct Columns {
     origin: StringArray,
     class: StringArray,
     body: StringArray,
-    rank: arrow::array::PrimitiveArray<Int64Type>,
-    fetch_time: arrow::array::PrimitiveArray<TimestampMicrosecondType>,
+    rank: PrimitiveArray<Int64Type>,
+    status: PrimitiveArray<Int16Type>,
+    fetch_time: PrimitiveArray<TimestampMicrosecondType>,
+    unreachable_since: PrimitiveArray<TimestampMicrosecondType>,
 }
 
 impl Columns {
@@ -100,8 +119,24 @@ impl Columns {
             class: text("fetch_class"),
             body: text("body_sha256"),
             rank: column("rank").as_primitive::<Int64Type>().clone(),
+            status: column("fetch_status").as_primitive::<Int16Type>().clone(),
             fetch_time: column("fetch_time").as_primitive::<TimestampMicrosecondType>().clone(),
+            unreachable_since: column("unreachable_since").as_primitive::<TimestampMicrosecondType>().clone(),
         }
+    }
+
+    fn fetch_time(&self, row: usize) -> Option<Timestamp> {
+        self.fetch_time.is_valid(row).then(|| self.fetch_time.value(row))
+    }
+
+    fn outage_lasted(&self, row: usize) -> Option<Duration> {
+        let since = self.unreachable_since.is_valid(row).then(|| self.unreachable_since.value(row));
+        outage_lasted(since, self.fetch_time(row))
+    }
+
+    fn outage(&self, row: usize, has_copy: bool) -> Outage {
+        let stage = self.outage_lasted(row).map_or(OutageStage::Early, OutageStage::of);
+        Outage { stage, has_copy, answers_http: self.status.is_valid(row) }
     }
 
     fn row(&self, row: usize, library: &Library) -> Result<OriginRow, RowFault> {
@@ -109,14 +144,14 @@ impl Columns {
         let class = class.ok_or(RowFault { row, column: "fetch_class" })?;
         let hash = self.body.is_valid(row).then(|| of_hex(self.body.value(row))).flatten();
         let body = hash.and_then(|hash| library.find(&hash));
-        if class.has_body() && body.is_none() {
+        // A body that got lost must not become "no rules", nor a lost copy "no copy".
+        if body.is_none() && (class.has_body() || self.body.is_valid(row)) {
             return Err(RowFault { row, column: "body_sha256" });
         }
-        let checked_at = self.fetch_time.is_valid(row).then(|| self.fetch_time.value(row));
         Ok(OriginRow {
             origin: self.origin.is_valid(row).then(|| self.origin.value(row).into()),
             rank: self.rank.is_valid(row).then(|| self.rank.value(row)),
-            entry: Entry { class, body: body.filter(|_| class.has_body()), checked_at },
+            entry: Entry { class, body, outage: self.outage(row, body.is_some()), checked_at: self.fetch_time(row) },
         })
     }
 }

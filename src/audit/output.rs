@@ -9,7 +9,8 @@ use crate::tables::pages::file::RunTableFile;
 use crate::tables::pages::{EncodedRowGroup, RunSchema};
 use crate::tables::sink::{self, Footer, SinkError, TableFile, WholeFile};
 use crate::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, rules, training, training_verdicts, views,
+    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
+    training_verdicts, views,
 };
 
 /// The tables that a run writes.
@@ -85,6 +86,7 @@ impl OutputFile {
             Table::Rules => of_rows(rules::schema()),
             Table::Findings => of_rows(findings::schema()),
             Table::Crawlers => of_rows(crawlers::schema()),
+            Table::MatchingDifferences => of_rows(matching_differences::schema()),
         }
     }
 
@@ -106,8 +108,8 @@ impl OutputFile {
 /// The tables of a snapshot.
 pub const SNAPSHOT_TABLES: [Table; 2] = [Table::Fetches, Table::Bodies];
 
-/// The tables that are computed from a snapshot.
-pub const COMPUTED_TABLES: [Table; 7] = [
+/// The tables that are computed from a snapshot, the last one only where it is asked for.
+pub const COMPUTED_TABLES: [Table; 8] = [
     Table::Decisions,
     Table::CrawlerAccess,
     Table::Training,
@@ -115,6 +117,7 @@ pub const COMPUTED_TABLES: [Table; 7] = [
     Table::Rules,
     Table::Findings,
     Table::Crawlers,
+    Table::MatchingDifferences,
 ];
 
 impl Output {

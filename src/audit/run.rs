@@ -23,7 +23,7 @@ use super::origins::{self, Origins};
 use super::output::Output;
 use super::pipeline::{self, ordered};
 use super::plan::Plan;
-use super::totals::{LineTotals, Totals};
+use super::totals::{LineTotals, Totals, add_all};
 use crate::origin::Origin;
 use crate::source::folder::{FileRow, Folder};
 use crate::source::input::{UrlBatch, UrlInputs};
@@ -226,14 +226,14 @@ impl Run<'_> {
         let start = Instant::now();
         self.output.append(Table::Decisions, evaluated.decisions)?;
         self.output.append(Table::TrainingVerdicts, evaluated.training)?;
+        evaluated.differences.iter().try_for_each(|rows| self.output.write(Table::MatchingDifferences, rows))?;
         let spent = &mut self.totals.spent;
         spent.writing += start.elapsed();
         spent.matching += evaluated.matching;
         spent.encoding += evaluated.encoding;
         self.totals.urls.urls += evaluated.urls;
-        for (total, count) in self.totals.urls.decisions.iter_mut().zip(evaluated.counts) {
-            *total += count;
-        }
+        add_all(&mut self.totals.urls.decisions, &evaluated.counts);
+        add_all(&mut self.totals.parted, &evaluated.parted);
         (self.observer)(Event::Evaluated(evaluated.urls));
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::robots::decision::Decision;
 use crate::robots::group::GroupSource;
 use crate::signals::training::Scope;
 use crate::tables::crawler_access::{Access, CrawlerAccess};
+use crate::tables::matching_differences::CAUSES;
 use crate::tables::training::TrainingRow;
 
 /// Everything counted in a run.
@@ -29,6 +30,9 @@ pub struct Totals {
     pub undetermined: u64,
     /// URLs and decisions.
     pub urls: UrlTotals,
+    /// Decisions about which the two modes of matching part, by cause, where the plan compares them; in the order of
+    /// [`causes`](crate::tables::matching_differences::causes).
+    pub parted: [u64; CAUSES],
     /// Where the time of the URLs went.
     pub spent: Spent,
 }
@@ -232,7 +236,7 @@ impl Totals {
     }
 }
 
-fn add_all(totals: &mut [u64], parts: &[u64]) {
+pub(super) fn add_all(totals: &mut [u64], parts: &[u64]) {
     for (total, part) in totals.iter_mut().zip(parts) {
         *total += part;
     }

@@ -122,9 +122,12 @@ pub(super) struct AskArgs {
     /// What is made of missing and failed answers: rfc9309, conservative, google [default: rfc9309]
     #[arg(long, value_name = "POLICY", env = "ROBOTS_AUDIT_POLICY", hide_env_values = true)]
     pub(super) policy: Option<String>,
-    /// How files are read: rfc9309 [default: rfc9309]
+    /// How files are read: rfc9309, or google as Google's parser does [default: rfc9309]
     #[arg(long, value_name = "MODE", env = "ROBOTS_AUDIT_MATCHING", hide_env_values = true)]
     pub(super) matching: Option<String>,
+    /// Also ask the other mode of matching, and tell where the two part and why
+    #[arg(long)]
+    pub(super) compare_matching: bool,
     /// Take a crawler's own groups or the wildcard's, never those of its fall-back token
     #[arg(long)]
     pub(super) exact_tokens: bool,
@@ -155,6 +158,9 @@ pub(super) struct LiveArgs {
     /// Attempt only the first N origins
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u64>,
+    /// Output folder of an earlier run: answers younger than a day are used again, older ones confirmed
+    #[arg(long, value_name = "DIR")]
+    pub(super) reuse: Option<PathBuf>,
     #[command(flatten)]
     pub(super) run: RunArgs,
     #[command(flatten)]
@@ -372,9 +378,17 @@ impl AskArgs {
             registry: self.registry.clone(),
             policy: self.policy.clone(),
             matching: self.matching.clone(),
+            compare_matching: self.compare_matching.then_some(true),
             exact_tokens: self.exact_tokens.then_some(true),
             ..Options::default()
         }
+    }
+}
+
+impl LiveArgs {
+    /// As options.
+    pub(super) fn options(&self) -> Options {
+        Options { reuse: self.reuse.clone(), ..self.manners.options() }
     }
 }
 

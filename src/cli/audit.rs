@@ -8,7 +8,7 @@ use super::exit::{Exit, Failed};
 use super::progress::Progress;
 use super::scan::{Start, conclude};
 use crate::audit::event::{Event, Stage};
-use crate::audit::output::Output;
+use crate::audit::output::{Output, clear};
 use crate::audit::run::{self, Source};
 use crate::source::folder::Folder;
 use crate::source::input::UrlInputs;
@@ -26,16 +26,19 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
         paths => Some(UrlInputs::open(paths, args.urls.url_column.as_deref()).map_err(Failed::before)?),
     };
     let folder = &args.output.output;
-    let mut output = Output::open(folder, Table::ALL).map_err(Failed::before)?;
+    let tables = plan.tables();
+    let mut output = Output::open(folder, &tables).map_err(Failed::before)?;
     let mut progress = Progress::new(global, None);
     let threads = options.threads();
     let report = run::audit(&plan, &source, urls, None, threads, &mut output, &mut |event| progress.event(event));
     let report = report.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
+    let absent: Vec<Table> = Table::ALL.iter().copied().filter(|table| !tables.contains(table)).collect();
+    clear(folder, &absent).map_err(Failed::running)?;
     output.finish(&report.footer).map_err(Failed::running)?;
     progress.finish();
     let summary = start.summary("audit", Some(&plan), &report.totals, folder, threads);
-    conclude(global, &summary, Table::ALL)?;
+    conclude(global, &summary, &tables)?;
     Ok(Exit::Done)
 }
 

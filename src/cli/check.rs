@@ -15,11 +15,11 @@ use crate::config::{CRAWLERS, Options};
 use crate::origin::Target;
 use crate::robots::access::{FetchClass, Policy, suspect_body};
 use crate::robots::decision::Decision;
-use crate::robots::lex::PARSE_OCTETS;
 use crate::robots::token::Matching;
 use crate::source::folder::BODY_OCTETS;
 use crate::source::http::{Fetched, Fetcher};
 use crate::tables::fetches::Observation;
+use crate::tables::matching_differences::{Parting, Told, word};
 use crate::tables::text::for_people;
 
 /// What is asked about: a file, or an origin's answer.
@@ -137,11 +137,24 @@ impl Checked<'_> {
             "final_url": seen.final_url,
             "policy": self.plan.policy.as_str(),
             "matching": self.plan.matching.as_str(),
-            "is_truncated": self.answered.body.len() > PARSE_OCTETS,
+            "is_truncated": self.answered.body.len() > self.plan.matching.parse_octets(),
             "results": results(self.plan),
             "side_by_side": results(common),
             "training": self.urls.iter().map(training).collect::<Vec<_>>(),
+            "matching_differences": self.plan.compare_matching.then(|| self.differences()),
         })
+    }
+
+    /// Where the two modes of matching part.
+    fn differences(&self) -> Vec<Value> {
+        let of_url = |url: &String| -> Vec<Value> {
+            let partings = self.subject.partings(self.plan, url.as_bytes());
+            partings
+                .iter()
+                .map(|parting| difference(url, &self.plan.crawlers[parting.crawler].token, parting))
+                .collect()
+        };
+        self.urls.iter().flat_map(of_url).collect()
     }
 
     fn text(&self) -> String {
@@ -149,9 +162,13 @@ impl Checked<'_> {
         for url in self.urls {
             text += &format!("\n{}\n", for_people(url));
             let longest = self.plan.crawlers.iter().map(|c| c.token.chars().count()).max().unwrap_or(0);
-            for (crawler, explanation) in self.explain(self.plan, url) {
+            let partings = self.subject.partings(self.plan, url.as_bytes());
+            for (place, (crawler, explanation)) in self.explain(self.plan, url).enumerate() {
                 let answer = explanation.answer;
                 text += &format!("  {crawler:longest$}  {:<15}  {}\n", answer.decision, because(&explanation));
+                for parting in partings.iter().filter(|parting| parting.crawler == place) {
+                    text += &format!("  {:longest$}  {}\n", "", parting_words(parting));
+                }
             }
             let training = self.subject.training(url.as_bytes());
             text += &format!("  {:longest$}  {}\n", "training", training_words(&training));
@@ -169,7 +186,7 @@ impl Checked<'_> {
         if let Some(robots) = self.subject.robots() {
             text += &format!(", {} groups, {} rules", robots.groups.len(), robots.rules.len());
             if robots.is_truncated {
-                text += &format!(", cut at {PARSE_OCTETS} octets");
+                text += &format!(", cut at {} octets", robots.matching.parse_octets());
             }
         }
         if self.plan.policy != Policy::Rfc9309 || self.plan.matching != Matching::Rfc9309 {
@@ -177,6 +194,32 @@ impl Checked<'_> {
         }
         text + "\n"
     }
+}
+
+/// Both answers where the modes of matching part, and why.
+fn parting_words(parting: &Parting<'_>) -> String {
+    let side = |told: Told<'_>| match told.rule {
+        Some((rule, line)) => format!("{} (line {line}: {})", told.decision, for_people(rule)),
+        None => format!("{} (no rule)", told.decision),
+    };
+    format!("differs: rfc9309 {}, google {}; {}", side(parting.rfc9309), side(parting.google), word(parting.cause))
+}
+
+fn difference(url: &str, crawler: &str, parting: &Parting<'_>) -> Value {
+    let side = |told: Told<'_>| {
+        json!({
+            "decision": told.decision.as_str(),
+            "matched_rule": told.rule.map(|(rule, _)| rule),
+            "rule_line": told.rule.map(|(_, line)| line),
+        })
+    };
+    json!({
+        "url": url,
+        "crawler": crawler,
+        "rfc9309": side(parting.rfc9309),
+        "google": side(parting.google),
+        "cause": word(parting.cause),
+    })
 }
 
 /// Why, in a few words.

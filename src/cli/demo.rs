@@ -63,11 +63,19 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             origins: vec![origins.to_string_lossy().into_owned()],
             origin_column: None,
             limit: None,
+            reuse: None,
             run: RunArgs { restart: true, ..RunArgs::default() },
             manners: MannersArgs::default(),
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },
-        ask: AskArgs { crawlers: None, registry: None, policy: None, matching: None, exact_tokens: false },
+        ask: AskArgs {
+            crawlers: None,
+            registry: None,
+            policy: None,
+            matching: None,
+            compare_matching: false,
+            exact_tokens: false,
+        },
         output: OutputArgs { output: args.output.clone() },
     })
 }

@@ -48,3 +48,21 @@ fn within(descriptors: u64, asked: NonZeroUsize) -> (NonZeroUsize, NonZeroUsize)
     let left = descriptors.saturating_sub(FILE_DESCRIPTORS).saturating_sub(concurrency.get() as u64);
     (concurrency, LOOK_UPS.min(at_least_one(left / DESCRIPTORS_A_LOOK_UP)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_and_look_ups_fit_the_open_files() {
+        let within = |descriptors, asked| {
+            let (concurrency, look_ups) = within(descriptors, NonZeroUsize::new(asked).expect("not zero"));
+            (concurrency.get(), look_ups.get())
+        };
+        assert_eq!(within(256, 1024), (64, 32));
+        assert_eq!(within(1024, 256), (256, 176));
+        assert_eq!(within(1024, 4096), (448, 128));
+        assert_eq!(within(u64::MAX, 256), (256, 512));
+        assert_eq!(within(0, 256), (1, 1));
+    }
+}

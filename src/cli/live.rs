@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -16,8 +17,10 @@ use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::survey::{Survey, survey};
 use crate::audit::plan::Plan;
 use crate::config::Options;
+use crate::source::history::History;
 use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
 use crate::source::input::{InputError, OriginInputs, Spooled, UrlInputs};
+use crate::source::snapshot::Snapshot;
 use crate::tables::FORMAT_VERSION;
 use crate::tables::column::hex;
 use crate::tables::journal::Journaled;
@@ -81,6 +84,7 @@ impl Live {
         let (concurrency, look_ups) = fitted(global, options.concurrency());
         let settings = FetchSettings { look_ups, ..settings };
         add_pace(&mut facts, &settings, concurrency);
+        let history = settings.history.clone();
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
         let mut footer = Footer::new();
         footer.add("origins_sha256", found.origins_sha256);
@@ -94,6 +98,7 @@ impl Live {
             concurrency,
             matching: options.matching().map_err(Failed::before)?,
             most_failures: live.run.max_errors,
+            history,
             stop,
         };
         Ok(ToDo::Run(Box::new(Self {
@@ -153,6 +158,20 @@ pub(super) fn settings(options: &Options) -> Result<FetchSettings, Failed> {
     options.fetch_settings(Network::System).map_err(Failed::before)
 }
 
+/// The same, with the memory of an earlier run where one is to be used.
+pub(super) fn settings_with_history(options: &Options, output: &Path) -> Result<FetchSettings, Failed> {
+    let settings = settings(options)?;
+    let Some(folder) = options.reuse.as_deref() else { return Ok(settings) };
+    // Its bodies are read until the end, when the output takes their place.
+    let is_output =
+        folder.canonicalize().is_ok_and(|folder| output.canonicalize().is_ok_and(|output| folder == output));
+    if is_output {
+        return Err(Failed::before(anyhow!("{} is reused and cannot be the output folder too", folder.display())));
+    }
+    let history = Snapshot::open(folder).and_then(|snapshot| History::open(&snapshot)).map_err(Failed::before)?;
+    Ok(FetchSettings { history: Some(Arc::new(history)), ..settings })
+}
+
 /// What an answer may depend on.
 fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
     let limits = &settings.limits;
@@ -160,6 +179,7 @@ fn facts(settings: &FetchSettings, limit: Option<u64>) -> Value {
         "user_agent": settings.user_agent,
         "allowed_addresses": settings.allowed_addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "limit": limit,
+        "origins_known_before": settings.history.as_ref().map(|history| history.len()),
         "retries": settings.retries,
         "dns": settings.dns_servers.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "proxy": settings.proxy.as_ref().map(ToString::to_string),

@@ -64,8 +64,9 @@ impl Start {
 
 /// Fetches, then audits.
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
-    let options = global.options(args.live.manners.options().or(args.ask.options()))?;
-    let totals = run_scan(global, args, &options, live::settings(&options)?, "scan")?;
+    let options = global.options(args.live.options().or(args.ask.options()))?;
+    let settings = live::settings_with_history(&options, &args.output.output)?;
+    let totals = run_scan(global, args, &options, settings, "scan")?;
     totals.map_or(Ok(Exit::Done), |totals| exit_of(&totals, &args.live))
 }
 
@@ -84,7 +85,9 @@ pub(super) fn run_scan(
     let asked = Asked { command, live: &args.live, urls: &args.urls, plan: Some(&plan), folder };
     let interrupt = Interrupt::watch();
     let Some(live) = prepare(global, options, &asked, settings, &interrupt)? else { return Ok(None) };
-    let mut computed = Output::open(folder, &COMPUTED_TABLES).map_err(Failed::before)?;
+    let tables = plan.tables();
+    let computed: Vec<Table> = tables.iter().copied().filter(|table| COMPUTED_TABLES.contains(table)).collect();
+    let mut computed = Output::open(folder, &computed).map_err(Failed::before)?;
     let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
     let Snapped { collected, urls, facts } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
@@ -96,7 +99,7 @@ pub(super) fn run_scan(
     computed.finish(&report.footer).map_err(Failed::running)?;
     progress.finish();
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
-    conclude(global, &summary, Table::ALL)?;
+    conclude(global, &summary, &tables)?;
     collected.journal.end().map_err(Failed::running)?;
     Ok(Some(report.totals))
 }
@@ -104,11 +107,12 @@ pub(super) fn run_scan(
 /// Fetches only.
 pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let start = Start::now();
-    let options = global.options(args.live.manners.options())?;
+    let options = global.options(args.live.options())?;
     let folder = &args.output.output;
     let asked = Asked { command: "fetch", live: &args.live, urls: &args.urls, plan: None, folder };
     let interrupt = Interrupt::watch();
-    let Some(live) = prepare(global, &options, &asked, live::settings(&options)?, &interrupt)? else {
+    let Some(live) = prepare(global, &options, &asked, live::settings_with_history(&options, folder)?, &interrupt)?
+    else {
         return Ok(Exit::Done);
     };
     let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
@@ -153,9 +157,9 @@ fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Eve
     let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
     interrupt.fetching();
     let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
-    facts["manners"] = json!(fetcher.manners());
-    facts["short_of"] = json!(fetcher.own_failures());
     interrupt.fetched();
+    facts["manners"] = json!(fetcher.manners());
+    facts["own_failures"] = json!(fetcher.own_failures());
     Ok(Snapped { collected, urls, facts })
 }
 

@@ -40,6 +40,8 @@ pub struct Options {
     pub policy: Option<String>,
     /// How files are read.
     pub matching: Option<String>,
+    /// Whether the other mode is asked as well, and where the two part is told.
+    pub compare_matching: Option<bool>,
     /// Whether fall-back tokens are ignored.
     pub exact_tokens: Option<bool>,
     /// URL or e-mail address that site owners can turn to.
@@ -60,6 +62,8 @@ pub struct Options {
     pub proxy: Option<String>,
     /// Address ranges that the guard lets pass.
     pub allow_address: Option<Vec<IpNet>>,
+    /// Output folder of an earlier run whose answers are used again.
+    pub reuse: Option<PathBuf>,
     /// Threads that evaluate.
     pub threads: Option<NonZeroUsize>,
     /// Limits of one fetch.
@@ -156,6 +160,7 @@ impl Options {
             registry: self.registry.or(other.registry),
             policy: self.policy.or(other.policy),
             matching: self.matching.or(other.matching),
+            compare_matching: self.compare_matching.or(other.compare_matching),
             exact_tokens: self.exact_tokens.or(other.exact_tokens),
             contact: self.contact.or(other.contact),
             product_token: self.product_token.or(other.product_token),
@@ -166,6 +171,7 @@ impl Options {
             dns: self.dns.or(other.dns),
             proxy: self.proxy.or(other.proxy),
             allow_address: self.allow_address.or(other.allow_address),
+            reuse: self.reuse.or(other.reuse),
             threads: self.threads.or(other.threads),
             limits: match (self.limits, other.limits) {
                 (Some(limits), Some(others)) => Some(limits.or(others)),
@@ -196,7 +202,8 @@ impl Options {
         let crawlers = registry.select(self.crawlers.as_deref().unwrap_or(CRAWLERS))?;
         let policy = word("policy", self.policy.as_deref(), Policy::Rfc9309, Policy::ALL)?;
         let matching = self.matching()?;
-        Ok(Plan::new(registry, &crawlers, policy, matching, self.exact_tokens.unwrap_or(false)))
+        let plan = Plan::new(registry, &crawlers, policy, matching, self.exact_tokens.unwrap_or(false));
+        Ok(if self.compare_matching.unwrap_or(false) { plan.comparing() } else { plan })
     }
 
     /// How files are read.

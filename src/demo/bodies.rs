@@ -154,6 +154,7 @@ pub(super) fn robots_txt(seeded: &mut Seeded, sort: Sort, host: &str) -> Bytes {
     if seeded.chance(55) {
         // The name of the site makes the body its own.
         let _ = writeln!(draft.text, "\nSitemap: https://{host}/sitemap.xml");
+        other_signals(&mut draft, host);
     }
     written(seeded, draft.text)
 }
@@ -246,6 +247,20 @@ fn training_preference(draft: &mut Draft, seeded: &mut Seeded) {
     }
 }
 
+/// A licence, and the block that a vendor puts in front. Neither changes what a crawler may fetch.
+fn other_signals(draft: &mut Draft, host: &str) {
+    const MANAGED: &str = "# BEGIN Cloudflare Managed content\n\nUser-agent: *\n\
+        Content-Signal: search=yes, ai-train=no\nDisallow:\n\n# END Cloudflare Managed Content\n\n";
+    let name = host.bytes().fold(0, |name: u64, octet| name.wrapping_mul(31).wrapping_add(octet.into()));
+    let mut seeded = Seeded::new(9309, name);
+    if seeded.chance(5) {
+        draft.text.insert_str(0, "License: https://licences.example/rsl.xml\n\n");
+    }
+    if seeded.chance(8) {
+        draft.text.insert_str(0, MANAGED);
+    }
+}
+
 fn other_crawlers(draft: &mut Draft, seeded: &mut Seeded) {
     let token = seeded.pick(&["Googlebot-Image", "Bingbot", "AhrefsBot", "SemrushBot", "MJ12bot", "archive.org_bot"]);
     let rule = seeded.pick(&["Disallow: /", "Disallow: /images/", "Disallow:", "Dissallow: /tmp/"]);
@@ -302,7 +317,17 @@ mod tests {
         assert!((1500..3500).contains(&distinct.len()), "{} distinct", distinct.len());
         assert!(bodies.iter().all(|body| suspect_body(body).is_none() && (20..25_000).contains(&body.len())));
         assert!(bodies.iter().any(|body| body.len() > 12_000));
-        for needle in ["__usage_ai-training", "GPTBot", "Crawl-delay", "Sitemap:", "\r\n", "*", "Content-Signal"] {
+        for needle in [
+            "__usage_ai-training",
+            "GPTBot",
+            "Crawl-delay",
+            "Sitemap:",
+            "\r\n",
+            "*",
+            "Content-Signal",
+            "License:",
+            "BEGIN",
+        ] {
             let with = bodies.iter().filter(|body| memchr::memmem::find(body, needle.as_bytes()).is_some()).count();
             assert!(with > 20, "{needle}: {with}");
         }

@@ -9,6 +9,7 @@ use crate::robots::decision::Decision;
 use crate::signals::training::Scope;
 use crate::tables::FORMAT_VERSION;
 use crate::tables::crawler_access::Access;
+use crate::tables::matching_differences::causes;
 
 /// The whole report. Absent facts are null.
 #[must_use]
@@ -53,6 +54,10 @@ pub fn report(summary: &Summary<'_>) -> Value {
             "write": totals.spent.writing.as_secs_f64(),
         },
         "access_undetermined": totals.undetermined,
+        "matching_differences": plan.filter(|plan| plan.compare_matching).map(|_| json!({
+            "rows": totals.parted.iter().sum::<u64>(),
+            "causes": counted(causes().zip(totals.parted)),
+        })),
     })
 }
 

@@ -9,6 +9,7 @@ use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::signals::training::Scope;
 use crate::tables::crawler_access::Access;
+use crate::tables::matching_differences::causes;
 use crate::tables::text::for_people;
 
 /// Columns of the longest bar.
@@ -26,6 +27,9 @@ pub fn report(summary: &Summary<'_>) -> String {
         text += &training(&totals.training);
         text += "\n";
         text += &decisions(totals);
+        if plan.compare_matching {
+            text += &differences(totals);
+        }
     }
     text += &format!("\n{}\n\n{}", balance(&totals.lines), next(summary));
     text
@@ -123,6 +127,15 @@ fn decisions(totals: &Totals) -> String {
         );
     }
     text
+}
+
+/// Where the modes of matching part.
+fn differences(totals: &Totals) -> String {
+    let found = causes().zip(totals.parted).filter(|(_, count)| *count > 0);
+    let kinds: Vec<String> = found.map(|(cause, count)| format!("{cause} {}", number(count))).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
+    let rows = totals.parted.iter().sum();
+    format!("  {} of them differ between rfc9309 and google matching{kinds}\n", number(rows))
 }
 
 /// The equation, as it stands.

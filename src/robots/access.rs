@@ -4,6 +4,9 @@
 //! *outcome* (what a policy makes of the class). A failure is never turned into "no rules found".
 //! How an observation is made belongs to `source`; this module only names and judges it.
 
+// A length of time: `core` has no clock.
+use core::time::Duration;
+
 /// A closed set of names: one spelling for tables, text and the command line.
 macro_rules! names {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$vmeta:meta])* $variant:ident => $text:literal,)+ }) => {
@@ -198,7 +201,7 @@ names! {
 /// What a policy makes of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The parsed rules decide.
+    /// The parsed rules decide: those of the body that was read, or in an outage those of the last good copy.
     Rules,
     /// Everything is allowed.
     Allow,
@@ -212,6 +215,57 @@ pub enum Outcome {
     Unresolved,
 }
 
+/// An outage below this length is denied under the `google` policy, whatever is known from before.
+pub const SHORT_OUTAGE: Duration = Duration::from_secs(12 * 60 * 60);
+/// An outage of this length is what §2.3.1.4 calls a reasonably long time.
+pub const LONG_OUTAGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How long an origin has given no answer, as far as policies care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum OutageStage {
+    /// Below [`SHORT_OUTAGE`], or nothing is known from before.
+    #[default]
+    Early,
+    /// Below [`LONG_OUTAGE`].
+    Later,
+    /// [`LONG_OUTAGE`] or more.
+    Long,
+}
+
+impl OutageStage {
+    /// The stage of an outage that has lasted so long.
+    #[must_use]
+    pub const fn of(lasted: Duration) -> Self {
+        if lasted.as_secs() >= LONG_OUTAGE.as_secs() {
+            Self::Long
+        } else if lasted.as_secs() >= SHORT_OUTAGE.as_secs() {
+            Self::Later
+        } else {
+            Self::Early
+        }
+    }
+}
+
+/// What a policy needs to know of the outage that an observation stands in; it matters for classes of outages only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Outage {
+    /// How long it has lasted.
+    pub stage: OutageStage,
+    /// Whether there is a good copy from before.
+    pub has_copy: bool,
+    /// Whether the last attempt got an HTTP answer, though one of no use.
+    pub answers_http: bool,
+}
+
+impl Outage {
+    /// Nothing is known from before: what a first run sees.
+    pub const UNKNOWN: Self = Self { stage: OutageStage::Early, has_copy: false, answers_http: false };
+
+    const fn copy_or_allow(self) -> Outcome {
+        if self.has_copy { Outcome::Rules } else { Outcome::Allow }
+    }
+}
+
 impl FetchClass {
     /// Whether a body was read that may hold rules.
     #[must_use]
@@ -223,6 +277,48 @@ impl FetchClass {
     #[must_use]
     pub const fn is_determinable(self) -> bool {
         matches!(self, Self::Ok | Self::Missing)
+    }
+
+    /// Whether a later run may use the answer again: a clear one, no error that passes.
+    #[must_use]
+    pub const fn is_stored_answer(self) -> bool {
+        matches!(self, Self::Ok | Self::Missing | Self::ClientError | Self::AccessDenied)
+    }
+
+    /// Whether the origin gave no answer of use, though it may again.
+    #[must_use]
+    pub const fn is_outage(self) -> bool {
+        match self {
+            Self::RateLimited
+            | Self::ServerError
+            | Self::DnsNxdomain
+            | Self::DnsFailure
+            | Self::ConnectFailed
+            | Self::ConnectTimeout
+            | Self::TlsFailed
+            | Self::Timeout
+            | Self::ProtocolError
+            | Self::BodyIncomplete
+            | Self::DecodeFailed => true,
+            // A fault of ours says nothing about the origin.
+            Self::Internal
+            | Self::Ok
+            | Self::OkSuspect
+            | Self::Missing
+            | Self::AccessDenied
+            | Self::ClientError
+            | Self::RedirectLimit
+            | Self::RedirectInvalid
+            | Self::BlockedAddress
+            | Self::InvalidTarget
+            | Self::NotCollected => false,
+        }
+    }
+
+    /// Whether what was known before this observation stays known behind it: outages, and faults of this program.
+    #[must_use]
+    pub const fn keeps_earlier_copy(self) -> bool {
+        self.is_outage() || matches!(self, Self::Internal)
     }
 
     /// Whether no answer came that could be understood.
@@ -265,9 +361,9 @@ impl FetchClass {
 }
 
 impl Policy {
-    /// What this policy makes of an observation of this class.
+    /// What this policy makes of an observation of this class, and of the outage that it stands in.
     #[must_use]
-    pub const fn outcome(self, class: FetchClass) -> Outcome {
+    pub const fn outcome(self, class: FetchClass, outage: Outage) -> Outcome {
         use FetchClass as C;
         match class {
             C::Ok => Outcome::Rules,
@@ -277,14 +373,14 @@ impl Policy {
                 Self::Rfc9309 | Self::Google => Outcome::Allow,
             },
             C::AccessDenied | C::ClientError | C::RedirectLimit => self.unless_conservative(Outcome::Allow),
+            // To RFC 9309 a 429 is a 4xx like others, "unavailable" however long it lasts; to Google a server error.
             C::RateLimited => match self {
                 Self::Rfc9309 => Outcome::Allow,
-                Self::Conservative => Outcome::Defer,
-                Self::Google => Outcome::Deny,
+                Self::Conservative | Self::Google => self.outcome_of_outage(outage),
             },
+            // Refusals of ours must never become permission, however long they last.
+            C::RedirectInvalid | C::BlockedAddress | C::Internal => self.unless_conservative(Outcome::Deny),
             C::ServerError
-            | C::RedirectInvalid
-            | C::BlockedAddress
             | C::DnsNxdomain
             | C::DnsFailure
             | C::ConnectFailed
@@ -293,9 +389,21 @@ impl Policy {
             | C::Timeout
             | C::ProtocolError
             | C::BodyIncomplete
-            | C::DecodeFailed
-            | C::Internal => self.unless_conservative(Outcome::Deny),
+            | C::DecodeFailed => self.outcome_of_outage(outage),
             C::InvalidTarget | C::NotCollected => Outcome::Unresolved,
+        }
+    }
+
+    /// What this policy makes of an origin that gives no answer (§2.3.1.4).
+    const fn outcome_of_outage(self, outage: Outage) -> Outcome {
+        match (self, outage.stage) {
+            (Self::Conservative, _) => Outcome::Defer,
+            (Self::Rfc9309, OutageStage::Early | OutageStage::Later) | (Self::Google, OutageStage::Early) => {
+                Outcome::Deny
+            }
+            (Self::Rfc9309, OutageStage::Long) | (Self::Google, OutageStage::Later) => outage.copy_or_allow(),
+            (Self::Google, OutageStage::Long) if outage.answers_http => Outcome::Allow,
+            (Self::Google, OutageStage::Long) => Outcome::Deny,
         }
     }
 

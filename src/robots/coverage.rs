@@ -12,6 +12,7 @@ use super::matcher::{Entry, RuleSet};
 use super::parse::Directive;
 use super::path::{Path, is_robots_txt};
 use super::pattern::{Pattern, Shape};
+use super::token::Matching;
 
 /// States of the product automaton that are visited before a search gives up.
 pub const STATE_LIMIT: usize = 4_096;
@@ -75,6 +76,14 @@ pub enum RulesFile {
     IsExempt,
     /// It is a path like others.
     Counts,
+}
+
+impl RulesFile {
+    /// Whether it counts in a mode.
+    #[must_use]
+    pub const fn of(matching: Matching) -> Self {
+        if matching.exempts_robots_txt() { Self::IsExempt } else { Self::Counts }
+    }
 }
 
 /// What has been found so far.
@@ -339,7 +348,6 @@ impl<'a> Product<'a> {
 mod tests {
     use super::*;
     use crate::robots::parse::Robots;
-    use crate::robots::token::Matching;
 
     fn coverage(rules: &str, rules_file: RulesFile) -> Coverage {
         let body = format!("User-agent: *\n{}", rules.replace(", ", "\n"));

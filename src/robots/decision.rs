@@ -1,6 +1,6 @@
 //! The decision: what a policy makes of the class of an answer and, where rules count, of the verdict.
 
-use super::access::{FetchClass, Outcome, Policy, names};
+use super::access::{FetchClass, Outage, Outcome, Policy, names};
 use super::matcher::Hit;
 use super::path::Path;
 use super::verdict::{Basis, Verdict};
@@ -76,10 +76,10 @@ impl Answer {
         Self { decision, source, hit: verdict.hit() }
     }
 
-    /// The answer where they do not; `None` where the policy lets the rules of this class decide.
+    /// The answer where they do not; `None` where the policy lets rules decide, those of the last good copy included.
     #[must_use]
-    pub const fn without_rules(policy: Policy, class: FetchClass) -> Option<Self> {
-        let decision = match policy.outcome(class) {
+    pub const fn without_rules(policy: Policy, class: FetchClass, outage: Outage) -> Option<Self> {
+        let decision = match policy.outcome(class, outage) {
             Outcome::Rules => return None,
             Outcome::Allow => Decision::Allow,
             Outcome::AllowByPolicy => Decision::AllowByPolicy,
@@ -92,11 +92,15 @@ impl Answer {
 
     /// The answer about a path, as far as it does not rest on rules; `None` where the rules decide.
     #[must_use]
-    pub fn before_rules(policy: Policy, class: FetchClass, path: &Path<'_>) -> Option<Self> {
-        if path.is_robots_txt() { Some(Self::ROBOTS_TXT) } else { Self::without_rules(policy, class) }
+    pub fn before_rules(policy: Policy, class: FetchClass, outage: Outage, path: &Path<'_>) -> Option<Self> {
+        if path.is_robots_txt() { Some(Self::ROBOTS_TXT) } else { Self::without_rules(policy, class, outage) }
     }
 
-    /// The answer about `/robots.txt` itself, under every class and policy (§2.2.2).
+    /// The answer where the source holds nothing to decide on.
+    pub const NOT_COLLECTED: Self =
+        Self { decision: Decision::Unresolved, source: DecisionSource::NotCollected, hit: None };
+
+    /// The answer about `/robots.txt` itself, under every class and policy (§2.2.2), but for Google's matching.
     pub const ROBOTS_TXT: Self = Self { decision: Decision::Allow, source: DecisionSource::RobotsTxt, hit: None };
 }
 
@@ -129,7 +133,10 @@ impl DecisionSource {
 
 #[cfg(test)]
 mod tests {
+    use core::time::Duration;
+
     use super::*;
+    use crate::robots::access::{LONG_OUTAGE, OutageStage, SHORT_OUTAGE};
 
     /// The table of classes and policies, as people read it.
     #[test]
@@ -163,9 +170,63 @@ mod tests {
             let class = FetchClass::from_name(row[0]).expect("a class");
             for (policy, expected) in [Policy::Rfc9309, Policy::Conservative, Policy::Google].into_iter().zip(&row[1..])
             {
-                let found = Answer::without_rules(policy, class).map_or("rules", |answer| answer.decision.as_str());
+                let found = Answer::without_rules(policy, class, Outage::UNKNOWN)
+                    .map_or("rules", |answer| answer.decision.as_str());
                 assert_eq!(found, *expected, "{class} under {policy}");
             }
+        }
+    }
+    /// What an outage of each length is made of, with and without a copy, where HTTP is answered and where it is not.
+    #[test]
+    fn every_class_in_every_outage() {
+        let table = "
+            rfc9309       early  deny   deny   deny   deny
+            rfc9309       later  deny   deny   deny   deny
+            rfc9309       long   rules  allow  rules  allow
+            conservative  early  defer  defer  defer  defer
+            conservative  later  defer  defer  defer  defer
+            conservative  long   defer  defer  defer  defer
+            google        early  deny   deny   deny   deny
+            google        later  rules  allow  rules  allow
+            google        long   allow  allow  deny   deny";
+        let found = |policy, class, outage| {
+            Answer::without_rules(policy, class, outage).map_or("rules", |answer| answer.decision.as_str())
+        };
+        for row in table.trim().lines().map(|line| line.split_whitespace().collect::<Vec<_>>()) {
+            let policy = Policy::from_name(row[0]).expect("a policy");
+            let stage = match row[1] {
+                "early" => OutageStage::Early,
+                "later" => OutageStage::Later,
+                _ => OutageStage::Long,
+            };
+            let outages = [(true, true), (false, true), (true, false), (false, false)];
+            for ((has_copy, answers_http), expected) in outages.into_iter().zip(&row[2..]) {
+                let outage = Outage { stage, has_copy, answers_http };
+                for class in FetchClass::ALL.iter().copied() {
+                    let is_unavailable = class == FetchClass::RateLimited && policy == Policy::Rfc9309;
+                    let expected = if class.is_outage() && !is_unavailable {
+                        expected
+                    } else {
+                        found(policy, class, Outage::UNKNOWN)
+                    };
+                    assert_eq!(found(policy, class, outage), expected, "{class} under {policy}, {outage:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stages_begin_at_their_lengths() {
+        let almost = |length: Duration| length.saturating_sub(Duration::from_secs(1));
+        for (lasted, stage) in [
+            (Duration::ZERO, OutageStage::Early),
+            (almost(SHORT_OUTAGE), OutageStage::Early),
+            (SHORT_OUTAGE, OutageStage::Later),
+            (almost(LONG_OUTAGE), OutageStage::Later),
+            (LONG_OUTAGE, OutageStage::Long),
+            (Duration::MAX, OutageStage::Long),
+        ] {
+            assert_eq!(OutageStage::of(lasted), stage, "{lasted:?}");
         }
     }
 }

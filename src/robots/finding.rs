@@ -35,10 +35,78 @@ names! {
         MarkInside => "mark_inside",
         /// The training token written almost, but not quite, right.
         TrainingTokenNearMiss => "training_token_near_miss",
+        /// The training token as the name of a field.
+        TrainingTokenAsField => "training_token_as_field",
+        /// The training token in a comment, and in no group.
+        TrainingTokenInComment => "training_token_in_comment",
+        /// The training token with a version or other text behind it.
+        TrainingTokenWithSuffix => "training_token_with_suffix",
+        /// Another token of the reserved form `__usage_…`.
+        OtherPolicyToken => "other_policy_token",
+        /// A Content-Usage rule.
+        ContentUsage => "content_usage",
+        /// A Content-Usage rule before the first user-agent line.
+        ContentUsageOutsideGroup => "content_usage_outside_group",
+        /// A Content-Usage rule whose preference is no dictionary of structured fields.
+        ContentUsageInvalid => "content_usage_invalid",
+        /// A label of a Content-Usage rule with a value other than the tokens `y` and `n`.
+        ContentUsageValueInvalid => "content_usage_value_invalid",
+        /// A label of a Content-Usage rule that no draft ever had.
+        ContentUsageLabelUnknown => "content_usage_label_unknown",
+        /// A Content-Signal record of the site's own.
+        ContentSignal => "content_signal",
+        /// A Content-Signal record in a managed block.
+        ContentSignalManaged => "content_signal_managed",
+        /// A Content-Signal record that says how much may be kept.
+        ContentSignalUse => "content_signal_use",
+        /// A Content-Signal record before the first user-agent line.
+        ContentSignalOutsideGroup => "content_signal_outside_group",
+        /// A Content-Signal record with a path, which its policy does not know.
+        ContentSignalWithPath => "content_signal_with_path",
+        /// A Content-Signal record with a part that states nothing.
+        ContentSignalInvalid => "content_signal_invalid",
+        /// A Content-Signal record that takes back an earlier one of the same group.
+        ContentSignalContradiction => "content_signal_contradiction",
+        /// A License record of RSL.
+        License => "license",
+        /// A License record behind a user-agent line.
+        LicenseInGroup => "license_in_group",
+        /// A License record without an absolute http or https URL.
+        LicenseInvalid => "license_invalid",
+        /// A License record that was there before.
+        LicenseDuplicate => "license_duplicate",
+        /// A rule of an expired draft: `DisallowAITraining`, `AllowAITraining` and their kin.
+        AiTrainingRule => "ai_training_rule",
+        /// The first Crawl-delay.
+        CrawlDelay => "crawl_delay",
+        /// The first Request-rate.
+        RequestRate => "request_rate",
+        /// The first Visit-time.
+        VisitTime => "visit_time",
+        /// The first Host.
+        Host => "host",
+        /// The first Clean-param.
+        CleanParam => "clean_param",
+        /// The first Noindex.
+        Noindex => "noindex",
+        /// The first Sitemap.
+        Sitemap => "sitemap",
+        /// A Request-rate, Visit-time, Host, Clean-param, Noindex or Sitemap that those who use it cannot read.
+        ExtensionInvalid => "extension_invalid",
+        /// The marks of a block that Cloudflare wrote.
+        CloudflareManaged => "cloudflare_managed",
+        /// A comment that explains content signals.
+        ContentSignalsPolicy => "content_signals_policy",
+        /// A comment that reserves rights on text and data mining.
+        CommentMentionsTdm => "comment_mentions_tdm",
+        /// Two signals, or a signal and the rules, that contradict each other.
+        SignalConflict => "signal_conflict",
         /// The body is longer than the size limit; later lines were not read.
         OverLimit => "over_limit",
         /// Whether some path is refused could not be settled within the state limit.
         AccessUndetermined => "access_undetermined",
+        /// There were more records beside the rules than are kept.
+        MoreExtensions => "more_extensions",
         /// There were more findings than are kept.
         MoreFindings => "more_findings",
     }
@@ -72,10 +140,45 @@ impl Code {
             | Self::AgentWithExtraText
             | Self::BridgedAgents
             | Self::CrawlDelayInvalid
-            | Self::TrainingTokenNearMiss => Severity::Warning,
-            Self::UnknownField | Self::GroupWithoutRules | Self::AccessUndetermined | Self::MoreFindings => {
-                Severity::Info
-            }
+            | Self::TrainingTokenNearMiss
+            | Self::TrainingTokenAsField
+            | Self::TrainingTokenInComment
+            | Self::ContentUsageOutsideGroup
+            | Self::ContentUsageInvalid
+            | Self::ContentUsageValueInvalid
+            | Self::ContentSignalOutsideGroup
+            | Self::ContentSignalWithPath
+            | Self::ContentSignalInvalid
+            | Self::ContentSignalContradiction
+            | Self::LicenseInvalid
+            | Self::ExtensionInvalid
+            | Self::SignalConflict => Severity::Warning,
+            Self::UnknownField
+            | Self::GroupWithoutRules
+            | Self::AccessUndetermined
+            | Self::TrainingTokenWithSuffix
+            | Self::OtherPolicyToken
+            | Self::ContentUsage
+            | Self::ContentUsageLabelUnknown
+            | Self::ContentSignal
+            | Self::ContentSignalManaged
+            | Self::ContentSignalUse
+            | Self::License
+            | Self::LicenseInGroup
+            | Self::LicenseDuplicate
+            | Self::AiTrainingRule
+            | Self::CrawlDelay
+            | Self::RequestRate
+            | Self::VisitTime
+            | Self::Host
+            | Self::CleanParam
+            | Self::Noindex
+            | Self::Sitemap
+            | Self::CloudflareManaged
+            | Self::ContentSignalsPolicy
+            | Self::CommentMentionsTdm
+            | Self::MoreExtensions
+            | Self::MoreFindings => Severity::Info,
         }
     }
 
@@ -96,8 +199,48 @@ impl Code {
             Self::CrawlDelayInvalid => "the delay is not a number of seconds; it is ignored",
             Self::MarkInside => "a byte order mark inside the file hides this line's field",
             Self::TrainingTokenNearMiss => "this is almost the training token, and has no effect",
+            Self::TrainingTokenAsField => "the training token is a user-agent value; as a field it has no effect",
+            Self::TrainingTokenInComment => "the training token stands in a comment only, and has no effect",
+            Self::TrainingTokenWithSuffix => "the training token counts, but readers that compare whole values miss it",
+            Self::OtherPolicyToken => "this token has the form of a usage preference, but its meaning is not known",
+            Self::ContentUsage => "a usage preference (AIPREF)",
+            Self::ContentUsageOutsideGroup => "this preference stands before any user-agent line and applies to nobody",
+            Self::ContentUsageInvalid => "this is no dictionary of structured fields, so it expresses nothing",
+            Self::ContentUsageValueInvalid => "a value other than the tokens y and n expresses nothing",
+            Self::ContentUsageLabelUnknown => "a label of this preference is not known; it is ignored",
+            Self::ContentSignal => "a usage signal (Content-Signal)",
+            Self::ContentSignalManaged => "a usage signal that the managed block states, not the site",
+            Self::ContentSignalUse => "this signal says how much may be kept",
+            Self::ContentSignalOutsideGroup => {
+                "this signal stands before any user-agent line; it is taken as meant for all"
+            }
+            Self::ContentSignalWithPath => "a path is no part of this field; readers may miss the whole line",
+            Self::ContentSignalInvalid => {
+                "a part of this signal is no known key with a known value; that part is ignored"
+            }
+            Self::ContentSignalContradiction => {
+                "this signal contradicts an earlier one of the same group; the later one counts"
+            }
+            Self::License => "the terms of use are here (RSL)",
+            Self::LicenseInGroup => "this record belongs to no group; it counts for the whole site",
+            Self::LicenseInvalid => "a licence is named by an absolute http or https URL of at most 2048 octets",
+            Self::LicenseDuplicate => "this licence is named above already",
+            Self::AiTrainingRule => "a rule about training of a draft that has expired",
+            Self::CrawlDelay => "seconds between requests; reported, never applied",
+            Self::RequestRate => "a rate of requests; reported, never applied",
+            Self::VisitTime => "a time of day for visits; reported, never applied",
+            Self::Host => "the preferred host; reported, never applied",
+            Self::CleanParam => "query parameters that change nothing; reported, never applied",
+            Self::Noindex => "no large search engine reads this any more; reported, never applied",
+            Self::Sitemap => "where a sitemap is",
+            Self::ExtensionInvalid => "the value is not of the form that readers of this field expect",
+            Self::CloudflareManaged => "a managed block begins here: its rules and signals are the vendor's",
+            Self::ContentSignalsPolicy => "a comment speaks of content signals",
+            Self::CommentMentionsTdm => "a comment speaks of text and data mining",
+            Self::SignalConflict => "two signals of this file contradict each other",
             Self::OverLimit => "the file is longer than 512000 octets; lines after this one are ignored",
             Self::AccessUndetermined => "too many rules interact to tell whether any path is refused",
+            Self::MoreExtensions => "there are more records beside the rules; from this line on they are not read",
             Self::MoreFindings => "there are more findings; they are not listed",
         }
     }

@@ -41,7 +41,7 @@ impl fmt::Display for Line {
 /// The part of a body that is parsed, and whether lines were lost at the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readable<'a> {
-    /// At most [`PARSE_OCTETS`], without a byte order mark.
+    /// At most as many as the limit, without a byte order mark.
     pub octets: &'a [u8],
     /// Whether the body was longer than the limit.
     pub is_truncated: bool,
@@ -51,9 +51,9 @@ pub struct Readable<'a> {
 ///
 /// Of a longer body only the lines whose end mark lies within the limit are kept: half a rule is no rule.
 #[must_use]
-pub fn readable(body: &[u8]) -> Readable<'_> {
-    let is_truncated = body.len() > PARSE_OCTETS;
-    let kept = if is_truncated { whole_lines(&body[..PARSE_OCTETS]) } else { body };
+pub fn readable(body: &[u8], limit_octets: usize) -> Readable<'_> {
+    let is_truncated = body.len() > limit_octets;
+    let kept = if is_truncated { whole_lines(&body[..limit_octets]) } else { body };
     let mark = kept.iter().zip(BYTE_ORDER_MARK).take_while(|(octet, mark)| octet == mark).count();
     Readable { octets: &kept[mark..], is_truncated }
 }
@@ -79,7 +79,7 @@ pub enum Content<'a> {
     Other(&'a [u8]),
 }
 
-/// The lines of a readable body, numbered, each classed by its content.
+/// The lines of a readable body, numbered, each without its comment.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
     octets: &'a [u8],
@@ -138,7 +138,7 @@ impl<'a> Lines<'a> {
 }
 
 impl<'a> Iterator for Lines<'a> {
-    type Item = (Line, Content<'a>);
+    type Item = (Line, &'a [u8]);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -151,13 +151,14 @@ impl<'a> Iterator for Lines<'a> {
         self.start = next;
         let line = self.line;
         self.line = line.next();
-        Some((line, content(text)))
+        Some((line, text))
     }
 }
 
 /// What a line without its comment holds.
 #[inline]
-fn content(text: &[u8]) -> Content<'_> {
+#[must_use]
+pub fn content(text: &[u8]) -> Content<'_> {
     // Keys are short: a plain loop reaches the colon before a vector search would have begun.
     match text.iter().position(|octet| *octet == b':') {
         Some(colon) => Content::Record { key: trim(&text[..colon]), value: trim(&text[colon + 1..]) },
@@ -173,7 +174,7 @@ pub(super) const fn is_blank(octet: u8) -> bool {
     matches!(octet, b' ' | b'\t'..=b'\r')
 }
 
-fn trim(text: &[u8]) -> &[u8] {
+pub(super) fn trim(text: &[u8]) -> &[u8] {
     let start = text.iter().position(|octet| !is_blank(*octet)).unwrap_or(text.len());
     let end = text.iter().rposition(|octet| !is_blank(*octet)).map_or(start, |last| last + 1);
     &text[start..end]
@@ -184,8 +185,8 @@ mod tests {
     use super::*;
 
     fn keys(body: &[u8]) -> Vec<(u32, Vec<u8>)> {
-        Lines::of(readable(body).octets)
-            .filter_map(|(line, content)| match content {
+        Lines::of(readable(body, PARSE_OCTETS).octets)
+            .filter_map(|(line, text)| match content(text) {
                 Content::Record { key, .. } => Some((line.into(), key.to_vec())),
                 Content::Blank | Content::Other(_) => None,
             })
@@ -212,7 +213,7 @@ mod tests {
     fn a_line_across_the_limit_is_dropped_whole() {
         let mut body = vec![b'#'; PARSE_OCTETS - 5];
         body.extend(b"\na:1\nb:2\n");
-        let kept = readable(&body);
+        let kept = readable(&body, PARSE_OCTETS);
         assert!(kept.is_truncated);
         assert_eq!(kept.octets.len(), PARSE_OCTETS);
         assert_eq!(keys(&body), [(2, b"a".to_vec())]);
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn records_are_trimmed_and_comments_cut() {
-        let line = |text| Lines::of(text).next().map(|(_, content)| content);
+        let line = |text| Lines::of(text).next().map(|(_, text)| content(text));
         assert_eq!(line(b"\t Key\x0b:\x0c v:w # c"), Some(Content::Record { key: b"Key", value: b"v:w" }));
         assert_eq!(line(b"key # : v"), Some(Content::Other(b"key")));
         assert_eq!(line(b"  # : v"), Some(Content::Blank));

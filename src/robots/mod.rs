@@ -4,6 +4,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`google`] | what Google's parser reads otherwise |
 //! | [`lex`] | size limit, byte order mark, lines, `key: value` records (§2.2, §2.5) |
 //! | [`parse`] | records to groups; cannot fail, collects findings |
 //! | [`decision`] | what policy and verdict together come to |
@@ -33,6 +34,7 @@ pub mod access;
 pub mod coverage;
 pub mod decision;
 pub mod finding;
+pub mod google;
 pub mod group;
 pub mod lex;
 pub mod matcher;

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
-use super::lex::{Content, Line, Lines, readable};
+use super::google::{self, Quirk, Reading};
+use super::lex::{Content, Line, Lines, content, readable};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -11,10 +12,14 @@ use super::token::{Agent, Matching, leading_token};
 pub struct Robots<'a> {
     /// The groups, in file order.
     pub groups: Vec<Group<'a>>,
-    /// The rules of all groups, in file order; lines without a value are none.
+    /// The rules of all groups, in file order. Lines without a value are none, but for [`Matching::Google`], where
+    /// they match every path and refuse none.
     pub rules: Vec<Rule<'a>>,
     /// Values of the Sitemap records, in file order (§2.2.4); they belong to no group.
     pub sitemaps: Vec<(Line, &'a [u8])>,
+    /// Records that are no part of RFC 9309, in file order; at most [`EXTENSIONS`]. What they mean is left to
+    /// [`signals`](crate::signals).
+    pub extensions: Vec<Extension<'a>>,
     /// What was odd, in file order; at most [`FINDINGS`] and one.
     pub findings: Vec<Finding<'a>>,
     /// Lines read.
@@ -23,8 +28,10 @@ pub struct Robots<'a> {
     pub records: u32,
     /// Whether the body was longer than the size limit.
     pub is_truncated: bool,
-    /// The mode that names were read in.
+    /// The mode that it was read in.
     pub matching: Matching,
+    /// What was done as RFC 9309 has it all the same.
+    pub undone: Option<Quirk>,
 }
 
 /// A run of user-agent lines and the rules after them.
@@ -38,13 +45,29 @@ pub struct Group<'a> {
     pub crawl_delay_s: Option<f64>,
 }
 
-/// An allow or disallow line with a value.
+/// An allow or disallow line; with a value, but for [`Matching::Google`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule<'a> {
     /// Where.
     pub line: Line,
     /// Which of the two.
     pub directive: Directive,
+    /// The key as written.
+    pub key: &'a [u8],
+    /// The value as written, trimmed, without a comment.
+    pub value: &'a [u8],
+}
+
+/// Records of [`Robots::extensions`] kept of one body; a finding says that there were others.
+pub const EXTENSIONS: usize = 4_096;
+
+/// A record that is neither user-agent line, rule nor sitemap: no group and no verdict depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// Where.
+    pub line: Line,
+    /// The group that it stands in, a place in [`Robots::groups`]; `None` before the first.
+    pub group: Option<u32>,
     /// The key as written.
     pub key: &'a [u8],
     /// The value as written, trimmed, without a comment.
@@ -75,13 +98,27 @@ impl<'a> Robots<'a> {
     /// Parses a body. Every octet string is a file; what cannot be used is a finding.
     #[must_use]
     pub fn parse(body: &'a [u8], matching: Matching) -> Self {
-        let readable = readable(body);
-        let mut parser = Parser::new(matching, readable.is_truncated);
+        Self::parse_as(body, matching.into())
+    }
+
+    /// The same, in a mode of which one quirk may be undone.
+    #[must_use]
+    pub fn parse_as(body: &'a [u8], reading: Reading) -> Self {
+        let readable = readable(body, reading.mode_of(Quirk::SizeLimit).parse_octets());
+        let mut parser = Parser::new(reading, readable.is_truncated);
         parser.robots.rules.reserve(readable.octets.len() / OCTETS_PER_RULE);
-        for (line, content) in Lines::of(readable.octets) {
-            parser.line(line, content);
+        let lines = Lines::of(readable.octets);
+        match reading.matching {
+            Matching::Rfc9309 => lines.for_each(|(line, text)| parser.line(line, content(text))),
+            Matching::Google => lines.for_each(|(line, text)| parser.line(line, google::line_content(text, reading))),
         }
         parser.finish()
+    }
+
+    /// The mode in which one thing was read.
+    #[must_use]
+    pub fn mode_of(&self, quirk: Quirk) -> Matching {
+        Reading { matching: self.matching, undone: self.undone }.mode_of(quirk)
     }
 }
 
@@ -89,7 +126,8 @@ impl<'a> Robots<'a> {
 const OCTETS_PER_RULE: usize = 40;
 
 /// The keys that mean something, here or to somebody.
-enum Key {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
     UserAgent,
     Rule(Directive),
     CrawlDelay,
@@ -159,22 +197,31 @@ struct Parser<'a> {
     run_is_open: bool,
     /// Whether another record stood in the open run.
     run_is_bridged: bool,
+    first_extension_left_out: Option<Line>,
     last_line: Line,
 }
 
 impl<'a> Parser<'a> {
-    const fn new(matching: Matching, is_truncated: bool) -> Self {
+    const fn new(Reading { matching, undone }: Reading, is_truncated: bool) -> Self {
         let robots = Robots {
             groups: Vec::new(),
             rules: Vec::new(),
             sitemaps: Vec::new(),
+            extensions: Vec::new(),
             findings: Vec::new(),
             lines: 0,
             records: 0,
             is_truncated,
             matching,
+            undone,
         };
-        Self { robots, run_is_open: false, run_is_bridged: false, last_line: Line::FIRST }
+        Self {
+            robots,
+            run_is_open: false,
+            run_is_bridged: false,
+            first_extension_left_out: None,
+            last_line: Line::FIRST,
+        }
     }
 
     fn line(&mut self, line: Line, content: Content<'a>) {
@@ -189,7 +236,14 @@ impl<'a> Parser<'a> {
 
     fn record(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
         self.robots.records += 1;
-        match Key::of(key) {
+        let meaning = match self.robots.mode_of(Quirk::MisspeltKey) {
+            Matching::Rfc9309 => Key::of(key),
+            Matching::Google => google::key(key).unwrap_or_else(|| Key::of(key)),
+        };
+        if matches!(meaning, Key::CrawlDelay | Key::Other | Key::Unknown) {
+            self.extension(line, key, value);
+        }
+        match meaning {
             Key::UserAgent => self.user_agent(line, value),
             Key::Rule(directive) => self.rule(Rule { line, directive, key, value }),
             Key::CrawlDelay => self.crawl_delay(line, value),
@@ -204,6 +258,15 @@ impl<'a> Parser<'a> {
         }
     }
 
+    fn extension(&mut self, line: Line, key: &'a [u8], value: &'a [u8]) {
+        if self.robots.extensions.len() == EXTENSIONS {
+            self.first_extension_left_out.get_or_insert(line);
+            return;
+        }
+        let group = self.robots.groups.len().checked_sub(1).map(|place| u32::try_from(place).expect("within a body"));
+        self.robots.extensions.push(Extension { line, group, key, value });
+    }
+
     fn user_agent(&mut self, line: Line, value: &'a [u8]) {
         if self.run_is_open && self.run_is_bridged {
             self.find(line, Code::BridgedAgents, value);
@@ -215,7 +278,7 @@ impl<'a> Parser<'a> {
         }
         self.run_is_open = true;
         self.run_is_bridged = false;
-        let agent = Agent::of_value(value, self.robots.matching);
+        let agent = Agent::of_value(value, self.robots.mode_of(Quirk::Token));
         self.agent_findings(line, value, agent);
         self.robots.groups.last_mut().expect("a run has a group").agents.push((line, agent));
     }
@@ -223,12 +286,15 @@ impl<'a> Parser<'a> {
     fn agent_findings(&mut self, line: Line, value: &'a [u8], agent: Agent<'a>) {
         match agent {
             Agent::Nobody => self.find(line, Code::AgentWithoutToken, value),
+            Agent::Token(token) if is_training_with_suffix(token, value) => {
+                self.find(line, Code::TrainingTokenWithSuffix, value);
+            }
             Agent::Token(token) if token.len() < value.len() => self.find(line, Code::AgentWithExtraText, value),
             Agent::Star if value.len() > 1 => self.find(line, Code::AgentWithExtraText, value),
             Agent::Token(_) | Agent::Star => {}
         }
         if let Agent::Token(token) = agent
-            && is_training_near_miss(token, self.robots.matching)
+            && is_training_near_miss(token, self.robots.mode_of(Quirk::Token))
         {
             self.find(line, Code::TrainingTokenNearMiss, value);
         }
@@ -240,10 +306,10 @@ impl<'a> Parser<'a> {
             self.find(rule.line, Code::RuleOutsideGroup, rule.value);
             return;
         }
-        if rule.value.is_empty() {
+        if rule.value.is_empty() && self.robots.matching == Matching::Rfc9309 {
             return;
         }
-        if !matches!(rule.value, [b'/' | b'*', ..]) {
+        if !matches!(rule.value, [] | [b'/' | b'*', ..]) {
             self.find(rule.line, Code::RuleNeverMatches, rule.value);
         } else if has_blank(rule.value) {
             self.find(rule.line, Code::RuleWithBlank, rule.value);
@@ -275,7 +341,8 @@ impl<'a> Parser<'a> {
 
     fn close_group(&mut self) {
         let Some(group) = self.robots.groups.last() else { return };
-        if group.rules.is_empty()
+        let has_value = |rule: &Rule<'_>| !rule.value.is_empty();
+        if !self.robots.rules[group.rules.clone()].iter().any(has_value)
             && let Some((line, _)) = group.agents.first().copied()
         {
             self.find(line, Code::GroupWithoutRules, b"");
@@ -292,6 +359,9 @@ impl<'a> Parser<'a> {
 
     fn finish(mut self) -> Robots<'a> {
         self.close_group();
+        if let Some(line) = self.first_extension_left_out {
+            self.find(line, Code::MoreExtensions, b"");
+        }
         if self.robots.is_truncated {
             self.find(self.last_line, Code::OverLimit, b"");
         }
@@ -307,7 +377,7 @@ fn has_blank(value: &[u8]) -> bool {
 }
 
 /// A finite, non-negative decimal number of seconds, also with a unit `s`.
-fn seconds(value: &[u8]) -> Option<f64> {
+pub(crate) fn seconds(value: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(value).ok()?;
     let number = text.strip_suffix(['s', 'S']).unwrap_or(text);
     let is_decimal = number.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.');
@@ -316,6 +386,13 @@ fn seconds(value: &[u8]) -> Option<f64> {
 
 /// The reserved token that carries a training preference.
 pub const TRAINING_TOKEN: &str = "__usage_ai-training";
+
+/// Whether a user-agent value is the training token and what may follow a product token: `/` and a version.
+fn is_training_with_suffix(token: &[u8], value: &[u8]) -> bool {
+    token.len() == TRAINING_TOKEN.len()
+        && value.get(token.len()) == Some(&b'/')
+        && token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes())
+}
 
 /// Whether a user-agent value differs from the training token only in its leading underscores and its separators.
 #[must_use]
@@ -364,12 +441,35 @@ mod tests {
             ("User-agent: a\nCrawl-delay: 1\nUser-agent: b\nAllow: /\n", &[(3, "bridged_agents")]),
             ("User-agent: a\nCrawl-delay: fast\nAllow: /\n", &[(2, "crawl_delay_invalid")]),
             ("User-agent: a\nAllow: /\n\u{feff}User-agent: *\n", &[(3, "mark_inside")]),
+            ("User-agent: __usage_ai-training/1.0\nAllow: /\n", &[(1, "training_token_with_suffix")]),
+            ("User-agent: __usage_ai-training, a\nAllow: /\n", &[(1, "agent_with_extra_text")]),
             ("User-agent: _usage_ai_training\nAllow: /\n", &[(1, "training_token_near_miss")]),
             ("User-agent: a\nFrobnicate: 1\nAllow: /\n", &[(2, "unknown_field")]),
             ("User-agent: a\nNoindex: /x\nAllow: /\n", &[]),
         ] {
             assert_eq!(codes(body), expected, "{body:?}");
         }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_kept_with_its_group() {
+        let body = "License: u\nUser-agent: a\nCrawl-delay: 1\nAllow: /\nX: y\nDisalow: /\nUser-agent: b\nHost: h\n";
+        let kept = parse(body).extensions.into_iter().map(|kept| {
+            let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+            (u32::from(kept.line), kept.group, format!("{}={}", text(kept.key), text(kept.value)))
+        });
+        let expected =
+            [(1, None, "License=u"), (3, Some(0), "Crawl-delay=1"), (5, Some(0), "X=y"), (8, Some(1), "Host=h")];
+        assert!(kept.eq(expected.map(|(line, group, text)| (line, group, text.to_owned()))));
+    }
+
+    #[test]
+    fn extensions_are_bounded() {
+        let text = "Host: x\n".repeat(EXTENSIONS + 3);
+        let robots = parse(&text);
+        assert_eq!(robots.extensions.len(), EXTENSIONS);
+        let first_left_out = u32::try_from(EXTENSIONS + 1).expect("small");
+        assert_eq!(codes(&text), [(first_left_out, "more_extensions")]);
     }
 
     #[test]

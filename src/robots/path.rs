@@ -7,6 +7,9 @@
 
 use std::cell::OnceCell;
 
+use super::google::{self, Quirk, Reading};
+use super::token::Matching;
+
 /// Octets that stand for themselves whether escaped or not (RFC 3986 §2.3).
 const fn is_unreserved(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~')
@@ -18,10 +21,38 @@ pub struct RawPath<'a> {
     /// Octets of path and query; empty where the URL ends at its authority.
     octets: &'a [u8],
     needs_slash: bool,
+    reading: Reading,
 }
 
 impl<'a> RawPath<'a> {
-    /// Cuts path and query from `scheme://authority/path?query#fragment`, `//authority/path` or `/path`.
+    /// Cuts path and query from a URL as a mode has it.
+    #[must_use]
+    pub fn read(url: &'a [u8], matching: Matching) -> Self {
+        Self::read_as(url, matching.into())
+    }
+
+    /// The same, in a mode of which one quirk may be undone.
+    #[must_use]
+    pub fn read_as(url: &'a [u8], reading: Reading) -> Self {
+        match reading.mode_of(Quirk::PathForm) {
+            Matching::Rfc9309 => Self { reading, ..Self::of_url(url) },
+            Matching::Google => Self::new(google::path_of_url(url), reading),
+        }
+    }
+
+    fn new(octets: &'a [u8], reading: Reading) -> Self {
+        Self { octets, needs_slash: octets.first() != Some(&b'/'), reading }
+    }
+
+    fn form(self) -> Matching {
+        self.reading.mode_of(Quirk::PathForm)
+    }
+
+    fn path(self, octets: &[u8]) -> Path<'_> {
+        Path::new(octets, self.reading.mode_of(Quirk::RobotsTxt))
+    }
+
+    /// The same as RFC 9309 has it: from `scheme://authority/path?query#fragment`, `//authority/path` or `/path`.
     ///
     /// A URL without a scheme that does not begin with `/` begins with its authority.
     #[must_use]
@@ -32,23 +63,24 @@ impl<'a> RawPath<'a> {
             [b'/', ..] => url,
             _ => after_authority(after_scheme(url)),
         };
-        Self { octets, needs_slash: octets.first() != Some(&b'/') }
+        Self::new(octets, Matching::Rfc9309.into())
     }
 
     /// The normal form, ready to be asked; it is built in `buffer` where the URL is not in that form already.
     ///
     /// Octets above 0x7F become `%XX`, escapes of unreserved characters are undone, the hex digits of others become
-    /// upper case, and `*` and `$` become `%2A` and `%24` (§2.2.3); all else stays.
+    /// upper case, and `*` and `$` become `%2A` and `%24` (§2.2.3); all else stays. For [`Matching::Google`] the path
+    /// stays as it is.
     #[must_use]
     pub fn prepare<'b>(self, buffer: &'b mut Vec<u8>) -> Path<'b>
     where
         'a: 'b,
     {
-        if !self.needs_slash && is_plain(self.octets, Specials::AreOctets) {
-            return Path::of(self.octets);
+        if !self.needs_slash && (self.form() == Matching::Google || is_plain(self.octets, Form::PATH)) {
+            return self.path(self.octets);
         }
         self.normalise_into(buffer);
-        Path::of(buffer)
+        self.path(buffer)
     }
 
     /// Writes the normal form into `buffer`, whose former content is dropped; see [`prepare`](Self::prepare).
@@ -57,7 +89,10 @@ impl<'a> RawPath<'a> {
         if self.needs_slash {
             buffer.push(b'/');
         }
-        normalise(self.octets, Specials::AreOctets, buffer);
+        match self.form() {
+            Matching::Rfc9309 => normalise(self.octets, Form::PATH, buffer),
+            Matching::Google => buffer.extend_from_slice(self.octets),
+        }
     }
 
     /// The normal form in a buffer of its own; see [`prepare`](Self::prepare).
@@ -75,13 +110,19 @@ pub struct Path<'a> {
     octets: &'a [u8],
     head: u64,
     marks: OnceCell<Marks>,
+    exempts_robots_txt: bool,
 }
 
 impl<'a> Path<'a> {
     /// A path that is in the normal form already: it begins with `/`.
     #[must_use]
     pub fn of(normalised: &'a [u8]) -> Self {
-        Self { octets: normalised, head: head(normalised), marks: OnceCell::new() }
+        Self::new(normalised, Matching::Rfc9309)
+    }
+
+    fn new(octets: &'a [u8], rules_file: Matching) -> Self {
+        let exempts_robots_txt = rules_file.exempts_robots_txt();
+        Self { octets, head: head(octets), marks: OnceCell::new(), exempts_robots_txt }
     }
 
     /// The octets.
@@ -90,10 +131,10 @@ impl<'a> Path<'a> {
         self.octets
     }
 
-    /// Whether it is the rules file itself, which is always allowed (§2.2.2).
+    /// Whether it is the rules file itself, which is always allowed (§2.2.2), but for [`Matching::Google`].
     #[must_use]
     pub fn is_robots_txt(&self) -> bool {
-        is_robots_txt(self.octets)
+        self.exempts_robots_txt && is_robots_txt(self.octets)
     }
 
     /// The first eight octets; see [`head`].
@@ -185,40 +226,47 @@ fn after_authority(rest: &[u8]) -> &[u8] {
     memchr::memchr2(b'/', b'?', rest).map_or(&[], |end| &rest[end..])
 }
 
-/// What `*` and `$` are in the octets at hand.
+/// The one form of some octets: what of them changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Specials {
-    /// Ordinary octets, the same as `%2A` and `%24`.
-    AreOctets,
-    /// Left as they are.
-    AreKept,
+pub(super) struct Form {
+    /// Whether `*` and `$` are ordinary octets, the same as `%2A` and `%24`, or are left as they are.
+    pub(super) specials_are_octets: bool,
+    /// Whether escapes of unreserved characters are undone.
+    pub(super) undoes_escapes: bool,
+}
+
+impl Form {
+    /// A path, and what stands between the wildcards of a rule (§2.2.2).
+    pub(super) const PATH: Self = Self { specials_are_octets: true, undoes_escapes: true };
+    /// A rule as a whole.
+    pub(super) const RULE: Self = Self { specials_are_octets: false, undoes_escapes: true };
+    /// A rule, whole or in part, as Google's parser has it.
+    pub(super) const GOOGLE_RULE: Self = Self { specials_are_octets: false, undoes_escapes: false };
 }
 
 /// Whether some octets are their own normal form, as most are; a lone `%` is taken for an escape.
-pub(super) fn is_plain(raw: &[u8], specials: Specials) -> bool {
+#[inline]
+pub(super) fn is_plain(raw: &[u8], form: Form) -> bool {
     // Without a way out in between, this is done for many octets at once.
-    !raw.iter().fold(false, |found, octet| found | is_odd(*octet, specials))
+    !raw.iter().fold(false, |found, octet| found | is_odd(*octet, form))
 }
 
 #[inline]
-fn is_odd(octet: u8, specials: Specials) -> bool {
-    match specials {
-        Specials::AreOctets => octet >= 0x80 || matches!(octet, b'%' | b'*' | b'$'),
-        Specials::AreKept => octet >= 0x80 || octet == b'%',
-    }
+const fn is_odd(octet: u8, form: Form) -> bool {
+    octet >= 0x80 || octet == b'%' || (form.specials_are_octets && matches!(octet, b'*' | b'$'))
 }
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 /// Appends the normal form of some octets: one pass, from left to right.
-pub(super) fn normalise(raw: &[u8], specials: Specials, into: &mut Vec<u8>) {
+pub(super) fn normalise(raw: &[u8], form: Form, into: &mut Vec<u8>) {
     let mut rest = raw;
-    while let Some(odd) = rest.iter().position(|octet| is_odd(*octet, specials)) {
+    while let Some(odd) = rest.iter().position(|octet| is_odd(*octet, form)) {
         let (plain, behind) = rest.split_at(odd);
         into.extend_from_slice(plain);
         rest = match behind {
             [b'%', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                escape([*high, *low], into);
+                escape([*high, *low], form, into);
                 after
             }
             [b'%', after @ ..] => {
@@ -235,10 +283,10 @@ pub(super) fn normalise(raw: &[u8], specials: Specials, into: &mut Vec<u8>) {
     into.extend_from_slice(rest);
 }
 
-fn escape(digits: [u8; 2], into: &mut Vec<u8>) {
+fn escape(digits: [u8; 2], form: Form, into: &mut Vec<u8>) {
     let [high, low] = digits.map(hex_value);
     let octet = high << 4 | low;
-    if is_unreserved(octet) {
+    if form.undoes_escapes && is_unreserved(octet) {
         into.push(octet);
     } else {
         push_escaped(octet, into);

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-use super::path::{Specials, is_plain, normalise};
+use super::path::{Form, is_plain, normalise};
+use super::token::Matching;
 
 /// How a rule value is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,21 +41,55 @@ pub(super) struct Compiled {
     pub(super) text: Range<usize>,
 }
 
+/// A rule value that stands by itself, in no rule set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LonePattern {
+    shape: Shape,
+    octets: u32,
+    text: Box<[u8]>,
+}
+
+impl LonePattern {
+    /// Compiles a rule value, as RFC 9309 has it.
+    #[must_use]
+    pub fn of(value: &[u8]) -> Self {
+        let mut texts = Vec::with_capacity(value.len());
+        let Compiled { shape, octets, .. } = compile(value, Matching::Rfc9309, &mut texts);
+        Self { shape, octets, text: texts.into() }
+    }
+
+    /// Octets of its normal form: of two patterns that match, the one with more is the more specific (§2.2.2).
+    #[must_use]
+    pub const fn octets(&self) -> u32 {
+        self.octets
+    }
+
+    /// Whether a normalised path matches.
+    #[must_use]
+    pub fn matches(&self, path: &[u8]) -> bool {
+        Pattern::new(self.shape, &self.text).matches(path)
+    }
+}
+
 /// Compiles a rule value; its text goes to the end of `texts`.
-pub(super) fn compile(value: &[u8], texts: &mut Vec<u8>) -> Compiled {
+pub(super) fn compile(value: &[u8], matching: Matching, texts: &mut Vec<u8>) -> Compiled {
     let start = texts.len();
-    let is_able = matches!(value, [b'/' | b'*', ..]);
-    if is_able && is_plain(value, Specials::AreOctets) {
+    let is_able = matches!(value, [] | [b'/' | b'*', ..]);
+    if is_able && is_plain(value, Form::PATH) {
         texts.extend_from_slice(value);
         return Compiled { shape: Shape::Prefix, octets: count(value.len()), text: start..texts.len() };
     }
-    let octets = octets_in(value, texts);
-    let shape = if is_able { append(value, texts) } else { Shape::Never };
+    let octets = octets_in(value, matching, texts);
+    let shape = if is_able { append(value, matching, texts) } else { Shape::Never };
     Compiled { shape, octets, text: start..texts.len() }
 }
 
 /// Appends the text of a value that can match.
-fn append(value: &[u8], texts: &mut Vec<u8>) -> Shape {
+fn append(value: &[u8], matching: Matching, texts: &mut Vec<u8>) -> Shape {
+    let form = match matching {
+        Matching::Rfc9309 => Form::PATH,
+        Matching::Google => Form::GOOGLE_RULE,
+    };
     let (body, is_anchored) = match value {
         [body @ .., b'$'] => (body, true),
         _ => (value, false),
@@ -63,11 +98,11 @@ fn append(value: &[u8], texts: &mut Vec<u8>) -> Shape {
     // Behind a star every end is as good as another.
     let is_anchored = is_anchored && end == body.len();
     let mut pieces = body[..end].split(|octet| *octet == b'*');
-    normalise(pieces.next().unwrap_or_default(), Specials::AreOctets, texts);
+    normalise(pieces.next().unwrap_or_default(), form, texts);
     let mut has_star = false;
     for piece in pieces.filter(|piece| !piece.is_empty()) {
         texts.push(b'*');
-        normalise(piece, Specials::AreOctets, texts);
+        normalise(piece, form, texts);
         has_star = true;
     }
     match (has_star, is_anchored) {
@@ -80,17 +115,21 @@ fn append(value: &[u8], texts: &mut Vec<u8>) -> Shape {
 
 /// Octets of a value in its normal form, `*` and `$` included: what makes one rule more specific than another (§2.2.2).
 #[must_use]
-pub fn octets_of(value: &[u8]) -> u32 {
-    octets_in(value, &mut Vec::new())
+pub fn octets_of(value: &[u8], matching: Matching) -> u32 {
+    octets_in(value, matching, &mut Vec::new())
 }
 
 /// The same, with room to work in that is left as it was.
-fn octets_in(value: &[u8], room: &mut Vec<u8>) -> u32 {
-    if is_plain(value, Specials::AreKept) {
+fn octets_in(value: &[u8], matching: Matching, room: &mut Vec<u8>) -> u32 {
+    let form = match matching {
+        Matching::Rfc9309 => Form::RULE,
+        Matching::Google => Form::GOOGLE_RULE,
+    };
+    if is_plain(value, form) {
         return count(value.len());
     }
     let before = room.len();
-    normalise(value, Specials::AreKept, room);
+    normalise(value, form, room);
     let octets = room.len() - before;
     room.truncate(before);
     count(octets)
@@ -108,8 +147,8 @@ impl<'t> Pattern<'t> {
 
     /// Octets of a value in its normal form; see [`octets_of`].
     #[must_use]
-    pub fn octets_of(value: &[u8]) -> u32 {
-        octets_of(value)
+    pub fn octets_of(value: &[u8], matching: Matching) -> u32 {
+        octets_of(value, matching)
     }
 
     /// How it is tested.
@@ -173,7 +212,7 @@ mod tests {
 
     fn compiled(value: &str) -> (Shape, String) {
         let mut texts = b"before".to_vec();
-        let pattern = compile(value.as_bytes(), &mut texts);
+        let pattern = compile(value.as_bytes(), Matching::Rfc9309, &mut texts);
         (pattern.shape, String::from_utf8_lossy(&texts[pattern.text]).into_owned())
     }
 
@@ -198,10 +237,26 @@ mod tests {
     }
 
     #[test]
+    fn as_google_has_it_only_rules_change_and_no_escape_is_undone() {
+        for (value, shape, text, octets) in [
+            ("", Shape::Prefix, "", 0),
+            ("/%7e%2a*$x", Shape::Wildcard, "/%7E%2A*$x", 10),
+            ("/a$b$", Shape::Exact, "/a$b", 5),
+            ("/\u{e9}%c3%", Shape::Prefix, "/%C3%A9%C3%", 11),
+            ("$", Shape::Never, "", 1),
+        ] {
+            let mut texts = Vec::new();
+            let pattern = compile(value.as_bytes(), Matching::Google, &mut texts);
+            let found = (pattern.shape, String::from_utf8_lossy(&texts).into_owned(), pattern.octets);
+            assert_eq!(found, (shape, text.to_owned(), octets), "{value:?}");
+        }
+    }
+
+    #[test]
     fn octets_are_those_of_the_normal_form() {
         for (value, octets) in [("/caf\u{e9}", 10), ("/%7e", 2), ("/%2f", 4), ("/*a$", 4), ("/a$b", 4), ("/page*", 6)] {
-            assert_eq!(octets_of(value.as_bytes()), octets, "{value:?}");
-            assert_eq!(compile(value.as_bytes(), &mut Vec::new()).octets, octets, "{value:?}");
+            assert_eq!(octets_of(value.as_bytes(), Matching::Rfc9309), octets, "{value:?}");
+            assert_eq!(compile(value.as_bytes(), Matching::Rfc9309, &mut Vec::new()).octets, octets, "{value:?}");
         }
     }
 
@@ -220,7 +275,7 @@ mod tests {
             ("/**", "/", true),
         ] {
             let mut texts = Vec::new();
-            let pattern = compile(value.as_bytes(), &mut texts);
+            let pattern = compile(value.as_bytes(), Matching::Rfc9309, &mut texts);
             assert_eq!(Pattern::new(pattern.shape, &texts).matches(path.as_bytes()), expected, "{value} {path}");
         }
     }

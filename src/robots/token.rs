@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::access::names;
-use super::lex::is_blank;
+use super::google;
+use super::lex::{PARSE_OCTETS, is_blank};
 use super::path::head;
 
 names! {
@@ -11,10 +12,43 @@ names! {
     pub enum Matching {
         /// RFC 9309; tokens may also hold digits and dots, which real crawlers use.
         Rfc9309 => "rfc9309",
+        /// Google's open-source parser, with all that is its own; see [`google`].
+        Google => "google",
     }
 }
 
-/// A product token: letters, digits, `_`, `-` and inner dots, compared without regard to case.
+impl Matching {
+    /// The other mode.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Rfc9309 => Self::Google,
+            Self::Google => Self::Rfc9309,
+        }
+    }
+
+    /// Octets of a body that are read (§2.5).
+    #[must_use]
+    pub const fn parse_octets(self) -> usize {
+        match self {
+            Self::Rfc9309 => PARSE_OCTETS,
+            Self::Google => google::PARSE_OCTETS,
+        }
+    }
+
+    /// Whether the path `/robots.txt` is allowed whatever the rules say (§2.2.2).
+    #[must_use]
+    pub const fn exempts_robots_txt(self) -> bool {
+        match self {
+            Self::Rfc9309 => true,
+            Self::Google => false,
+        }
+    }
+}
+
+/// A product token, compared without regard to case: letters, digits, `_`, `-` and inner dots.
+///
+/// Google's parser takes a crawler's name as it stands: one that holds anything but letters, `_` and `-` no file names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProductToken {
     /// The first octets, in front: they sort as the text does.
@@ -23,10 +57,15 @@ pub struct ProductToken {
 }
 
 impl ProductToken {
-    /// The token that a crawler's name begins with; `None` where it begins with none.
+    /// The token of a crawler's name: what it begins with, or for [`Matching::Google`] all of it. `None` where there is
+    /// none.
     #[must_use]
     pub fn of_name(name: &str, matching: Matching) -> Option<Self> {
-        match leading_token(name.as_bytes(), matching) {
+        let token = match matching {
+            Matching::Rfc9309 => leading_token(name.as_bytes(), matching),
+            Matching::Google => name.as_bytes(),
+        };
+        match token {
             [] => None,
             token => {
                 let text = String::from_utf8_lossy(token).to_ascii_lowercase();
@@ -53,7 +92,8 @@ impl fmt::Display for ProductToken {
     }
 }
 
-/// The leading run of token octets, less dots at its end; empty where there is none.
+/// The leading run of token octets, less dots at its end; empty where there is none. For [`Matching::Google`] digits
+/// and dots are no token octets.
 #[must_use]
 pub fn leading_token(value: &[u8], matching: Matching) -> &[u8] {
     match matching {
@@ -63,6 +103,7 @@ pub fn leading_token(value: &[u8], matching: Matching) -> &[u8] {
             let end = run.iter().rposition(|octet| *octet != b'.').map_or(0, |last| last + 1);
             &run[..end]
         }
+        Matching::Google => google::leading_token(value),
     }
 }
 

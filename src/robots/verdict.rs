@@ -73,5 +73,5 @@ pub fn of_url(robots: &Robots<'_>, asked: &Asked, url: &[u8]) -> Verdict {
     let index = GroupIndex::of(robots);
     let choice = index.choose(asked);
     let rules = RuleSet::of_groups(robots, choice.groups);
-    Verdict::of_path(&rules, choice.source, &RawPath::of_url(url).prepare(&mut Vec::new()))
+    Verdict::of_path(&rules, choice.source, &RawPath::read(url, robots.matching).prepare(&mut Vec::new()))
 }

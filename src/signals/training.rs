@@ -3,9 +3,11 @@
 //! Source: draft-kelley-aipref-training-preference-signal-00. The token is named by ordinary groups and its rules are
 //! ordinary rules, but the wildcard never speaks for it, in either direction: absence is "none expressed".
 
+use super::comments::Comments;
 use crate::robots::access::{FetchClass, names};
 use crate::robots::coverage::{self, Budget, Coverage, RulesFile};
 use crate::robots::group::GroupIndex;
+use crate::robots::lex::Line;
 use crate::robots::matcher::{Hit, RuleSet};
 use crate::robots::parse::{Directive, Robots, TRAINING_TOKEN, is_training_near_miss};
 use crate::robots::path::Path;
@@ -57,7 +59,7 @@ impl Preference {
 pub struct Training {
     /// `None` where no group names the token.
     rules: Option<RuleSet>,
-    first_line: Option<u32>,
+    first_line: Option<Line>,
 }
 
 impl Training {
@@ -104,28 +106,63 @@ impl Training {
 
     /// The first line that names the token.
     #[must_use]
-    pub const fn first_line(&self) -> Option<u32> {
+    pub fn first_line(&self) -> Option<u32> {
+        self.first_line.map(u32::from)
+    }
+
+    pub(super) const fn line(&self) -> Option<Line> {
         self.first_line
     }
 }
 
-fn first_line(robots: &Robots<'_>, group: u32) -> Option<u32> {
+fn first_line(robots: &Robots<'_>, group: u32) -> Option<Line> {
     let names_it =
         |agent: &Agent<'_>| matches!(agent, Agent::Token(t) if t.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes()));
     let agents = &robots.groups[group as usize].agents;
-    agents.iter().find(|(_, agent)| names_it(agent)).map(|(line, _)| (*line).into())
+    agents.iter().find(|(_, agent)| names_it(agent)).map(|(line, _)| *line)
 }
 
-/// User-agent tokens that are almost the training token, as spelt, at most [`TOKENS_LISTED`].
+/// User-agent tokens that are almost the training token, and fields named like it (with their colon), as spelt, at most
+/// [`TOKENS_LISTED`].
 #[must_use]
 pub fn near_misses(robots: &Robots<'_>) -> Vec<String> {
-    listed(robots, |token| is_training_near_miss(token, robots.matching))
+    let mut tokens = listed(robots, |token| is_training_near_miss(token, robots.matching));
+    for record in robots.extensions.iter().filter(|record| is_field_near_miss(record.key)) {
+        add(&mut tokens, format!("{}:", String::from_utf8_lossy(record.key)));
+    }
+    tokens
+}
+
+/// The same, and a comment that holds the token, as `# __usage_ai-training`, where no group names it.
+pub(super) fn near_misses_with_comments(
+    robots: &Robots<'_>,
+    training: &Training,
+    comments: &Comments<'_>,
+) -> Vec<String> {
+    let mut tokens = near_misses(robots);
+    if training.rules().is_none() && comments.training_token.is_some() {
+        add(&mut tokens, format!("# {TRAINING_TOKEN}"));
+    }
+    tokens
+}
+
+/// Whether a key is the training token, or almost.
+pub(super) fn is_field_near_miss(key: &[u8]) -> bool {
+    const LONGEST: usize = 32;
+    let is_word = |octet: &u8| octet.is_ascii_alphabetic() || matches!(octet, b'_' | b'-' | b' ');
+    let letters = key.iter().filter(|octet| octet.is_ascii_alphabetic()).map(u8::to_ascii_lowercase);
+    key.len() <= LONGEST && key.iter().all(is_word) && letters.eq(*b"usageaitraining")
 }
 
 /// Other tokens of the reserved form `__usage_…`, as spelt, at most [`TOKENS_LISTED`].
 #[must_use]
 pub fn other_policy_tokens(robots: &Robots<'_>) -> Vec<String> {
     listed(robots, |token| is_policy_token(token) && !token.eq_ignore_ascii_case(TRAINING_TOKEN.as_bytes()))
+}
+
+/// Whether a token is of the reserved form, but neither the training token nor almost it.
+pub(super) fn is_unknown_policy_token(token: &[u8]) -> bool {
+    is_policy_token(token) && !is_field_near_miss(token)
 }
 
 /// Whether a token states a preference about use and is no crawler's: the reserved form `__usage_…`.
@@ -147,13 +184,16 @@ fn listed(robots: &Robots<'_>, wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
     for (_, agent) in robots.groups.iter().flat_map(|group| &group.agents) {
         let Agent::Token(token) = agent else { continue };
         if tokens.len() < TOKENS_LISTED && wanted(token) {
-            let token = String::from_utf8_lossy(&token[..token.len().min(TOKEN_OCTETS)]).into_owned();
-            if !tokens.contains(&token) {
-                tokens.push(token);
-            }
+            add(&mut tokens, String::from_utf8_lossy(&token[..token.len().min(TOKEN_OCTETS)]).into_owned());
         }
     }
     tokens
+}
+
+fn add(tokens: &mut Vec<String>, token: String) {
+    if tokens.len() < TOKENS_LISTED && !tokens.contains(&token) {
+        tokens.push(token);
+    }
 }
 
 #[cfg(test)]

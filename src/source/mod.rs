@@ -1,6 +1,8 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
 
+pub mod clock;
 pub mod folder;
+pub mod history;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod input;

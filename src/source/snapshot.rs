@@ -2,17 +2,22 @@
 //!
 //! A snapshot is opened read-only and may be open many times.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowPredicate, ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    RowFilter,
+};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -20,8 +25,8 @@ use super::contained;
 use crate::robots::access::FetchClass;
 use crate::tables::fetches::BodyHash;
 use crate::tables::journal::{JournalError, Journaled, Part};
-use crate::tables::sink;
-use crate::tables::{Table, fetches};
+use crate::tables::sink::{self, FORMAT_KEY};
+use crate::tables::{FORMAT_VERSION, Table, fetches};
 
 /// Rows read at once; bodies are large, so few.
 const FETCHES_BATCH_ROWS: usize = 8_192;
@@ -64,6 +69,14 @@ pub enum SnapshotError {
         /// The cause.
         source: ArrowError,
     },
+    /// The tables are in another format.
+    #[error("{} is in format {found}, this version reads {FORMAT_VERSION}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: String,
+    },
     /// A column is missing.
     #[error("{} has no column {column}", path.display())]
     NoColumn {
@@ -94,6 +107,9 @@ pub enum SnapshotError {
         column: &'static str,
     },
 }
+
+/// Bodies that are looked for.
+type Wanted = Arc<HashSet<BodyHash>>;
 
 /// A row of `fetches` as far as a run needs it that goes on where another stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,22 +163,39 @@ impl Snapshot {
 
     fn checked(self) -> Result<Self, SnapshotError> {
         for path in &self.fetches {
-            Reader::open(path, &fetches::schema(), FETCHES_BATCH_ROWS)?;
+            Reader::open(path, &fetches::schema(), FETCHES_BATCH_ROWS, None)?;
         }
         for path in &self.bodies {
-            Reader::open(path, &body_columns(), BODIES_BATCH_ROWS)?;
+            Reader::open(path, &body_columns(), BODIES_BATCH_ROWS, None)?;
         }
         Ok(self)
     }
 
     /// The rows of `fetches`, in batches with the columns of [`fetches::schema`].
     pub fn fetches(&self) -> impl Iterator<Item = Result<RecordBatch, SnapshotError>> + use<> {
-        batches(self.fetches.clone(), fetches::schema(), FETCHES_BATCH_ROWS).map(|batch| batch.map(|(batch, ..)| batch))
+        let batches = batches(self.fetches.clone(), fetches::schema(), FETCHES_BATCH_ROWS, None);
+        batches.map(|batch| batch.map(|(batch, ..)| batch))
     }
 
     /// The bodies with their hashes, in file order.
     pub fn bodies(&self) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
-        batches(self.bodies.clone(), body_columns(), BODIES_BATCH_ROWS).flat_map(|batch| match batch {
+        self.bodies_where(None)
+    }
+
+    /// Those of these bodies that the snapshot holds, with their hashes, in file order. The others are not read,
+    /// as far as they stand in pages without a wanted one. Rows of errors are counted among the wanted.
+    pub fn bodies_named(
+        &self,
+        wanted: Arc<HashSet<BodyHash>>,
+    ) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
+        self.bodies_where(Some(wanted))
+    }
+
+    fn bodies_where(
+        &self,
+        wanted: Option<Wanted>,
+    ) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
+        batches(self.bodies.clone(), body_columns(), BODIES_BATCH_ROWS, wanted).flat_map(|batch| match batch {
             Ok((batch, path, first_row)) => bodies_of(&batch, &path, first_row),
             Err(error) => vec![Err(error)],
         })
@@ -173,7 +206,7 @@ impl Snapshot {
     /// The hashes of the bodies, without the bodies.
     pub fn body_hashes(&self) -> impl Iterator<Item = Result<BodyHash, SnapshotError>> + use<> {
         let schema = Arc::new(Schema::new(vec![Field::new("body_sha256", DataType::Utf8, true)]));
-        batches(self.bodies.clone(), schema, FETCHES_BATCH_ROWS).flat_map(|batch| {
+        batches(self.bodies.clone(), schema, FETCHES_BATCH_ROWS, None).flat_map(|batch| {
             rows(batch, |(batch, path, first_row), row| {
                 let hashes = batch.column(0).as_string::<i32>();
                 let hash = hashes.is_valid(row).then(|| of_hex(hashes.value(row))).flatten();
@@ -189,7 +222,7 @@ impl Snapshot {
         let names = ["fetch_class", "origin", "input", "body_sha256"];
         let mut fields: Vec<Field> = names.into_iter().map(field).collect();
         fields.push(Field::new("input_line", DataType::Int64, true));
-        batches(self.fetches.clone(), Arc::new(Schema::new(fields)), FETCHES_BATCH_ROWS).flat_map(|batch| {
+        batches(self.fetches.clone(), Arc::new(Schema::new(fields)), FETCHES_BATCH_ROWS, None).flat_map(|batch| {
             rows(batch, |(batch, path, first_row), row| {
                 let text = |column: usize| {
                     let column = batch.column(column).as_string::<i32>();
@@ -275,8 +308,13 @@ fn parts(folder: &Path, table: Table) -> Result<Vec<PathBuf>, SnapshotError> {
 }
 
 /// Batches of several files, one after the other, with the file and the rows before each.
-fn batches(paths: Vec<PathBuf>, schema: SchemaRef, rows: usize) -> impl Iterator<Item = Result<Batch, SnapshotError>> {
-    paths.into_iter().flat_map(move |path| match Reader::open(&path, &schema, rows) {
+fn batches(
+    paths: Vec<PathBuf>,
+    schema: SchemaRef,
+    rows: usize,
+    wanted: Option<Wanted>,
+) -> impl Iterator<Item = Result<Batch, SnapshotError>> {
+    paths.into_iter().flat_map(move |path| match Reader::open(&path, &schema, rows, wanted.as_ref()) {
         Ok(reader) => Box::new(reader) as Box<dyn Iterator<Item = _>>,
         Err(error) => Box::new(std::iter::once(Err(error))),
     })
@@ -291,11 +329,17 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(path: &Path, schema: &SchemaRef, rows: usize) -> Result<Self, SnapshotError> {
+    fn open(path: &Path, schema: &SchemaRef, rows: usize, wanted: Option<&Wanted>) -> Result<Self, SnapshotError> {
         let file = File::open(path).map_err(|source| SnapshotError::Open { path: path.to_owned(), source })?;
         let parquet_error = |source| SnapshotError::Parquet { path: path.to_owned(), source };
-        let open = || ParquetRecordBatchReaderBuilder::try_new(file);
-        let builder = contained(open).and_then(|opened| opened).map_err(parquet_error)?;
+        // Where few rows are wanted, the index tells which pages they stand in.
+        let index = if wanted.is_some() { PageIndexPolicy::Optional } else { PageIndexPolicy::Skip };
+        let options = ArrowReaderOptions::new().with_page_index_policy(index);
+        let open = || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
+        let mut builder = contained(open).and_then(|opened| opened).map_err(parquet_error)?;
+        if let Some(found) = other_format(builder.metadata()) {
+            return Err(SnapshotError::Format { path: path.to_owned(), found });
+        }
         let names = schema.fields().iter().map(|field| field.name().as_str());
         for column in names.clone() {
             if builder.schema().column_with_name(column).is_none() {
@@ -303,6 +347,10 @@ impl Reader {
             }
         }
         let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+        if let Some(wanted) = wanted {
+            let hashes = ProjectionMask::columns(builder.parquet_schema(), ["body_sha256"]);
+            builder = builder.with_row_filter(RowFilter::new(vec![Box::new(row_filter(hashes, Arc::clone(wanted)))]));
+        }
         let build = || builder.with_projection(mask).with_batch_size(rows).build();
         let batches = contained(build).and_then(|built| built).map_err(parquet_error)?;
         Ok(Self { path: path.to_owned(), schema: Arc::clone(schema), batches, rows: 0 })
@@ -317,6 +365,22 @@ impl Reader {
         let columns = self.schema.fields().iter().map(column).collect::<Result<_, _>>()?;
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
     }
+}
+
+/// The format that a file says it is in, where that is another one.
+fn other_format(metadata: &ParquetMetaData) -> Option<String> {
+    let facts = metadata.file_metadata().key_value_metadata()?;
+    let format = facts.iter().find(|fact| fact.key == FORMAT_KEY)?.value.clone()?;
+    (format != FORMAT_VERSION).then_some(format)
+}
+
+/// Lets the rows of wanted bodies pass.
+fn row_filter(hashes: ProjectionMask, wanted: Wanted) -> impl ArrowPredicate {
+    ArrowPredicateFn::new(hashes, move |batch| {
+        let hashes = cast_to(batch.column(0), &DataType::Utf8)?;
+        let is_wanted = |hash: Option<&str>| hash.and_then(of_hex).is_some_and(|hash| wanted.contains(&hash));
+        Ok(hashes.as_string::<i32>().iter().map(|hash| Some(is_wanted(hash))).collect::<BooleanArray>())
+    })
 }
 
 fn cast_to(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {

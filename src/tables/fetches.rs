@@ -1,6 +1,7 @@
 //! Table `fetches`: one row per input origin, and one per input line that is none.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::{
     ArrayRef, Int16Builder, Int64Builder, ListBuilder, RecordBatch, StringBuilder, StructBuilder,
@@ -10,7 +11,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::column::{self, Words, text, timestamp, value, words};
 use crate::origin::{Origin, Scheme};
-use crate::robots::access::{FetchClass, Flags, Reason};
+use crate::robots::access::{FetchClass, Flags, Outage, OutageStage, Reason};
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 pub type Timestamp = i64;
@@ -33,7 +34,7 @@ pub struct Redirect {
 /// What was seen when one origin was asked for its robots.txt. Absent facts are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// When the answer, or its absence, was established.
+    /// When the answer, or its absence, was established; of a stored answer, when that was.
     pub fetch_time: Option<Timestamp>,
     /// The class.
     pub class: FetchClass,
@@ -43,7 +44,7 @@ pub struct Observation {
     pub flags: Flags,
     /// Status of the last answer.
     pub status: Option<u16>,
-    /// Attempts made, the last one included; `None` where nothing is ever asked (folders).
+    /// Attempts made, the last one included; 0 for a stored answer, `None` where nothing is ever asked (folders).
     pub attempts: Option<u16>,
     /// The redirects followed, in order, and the last one seen where it was not followed.
     pub redirects: Vec<Redirect>,
@@ -55,7 +56,7 @@ pub struct Observation {
     pub scheme_used: Option<Scheme>,
     /// Class of the attempt before a fall-back to http.
     pub first_attempt_class: Option<FetchClass>,
-    /// Since when the origin gives no answer.
+    /// Since when the origin gives no answer, where an earlier run is known.
     pub unreachable_since: Option<Timestamp>,
     /// Address of the last connection.
     pub remote_ip: Option<String>,
@@ -65,9 +66,9 @@ pub struct Observation {
     pub elapsed_ms: Option<i64>,
     /// Seconds that the server asked to wait.
     pub retry_after_s: Option<i64>,
-    /// SHA-256 of the decoded body, where one was read.
+    /// SHA-256 of the decoded body, where one was read; in an outage, of that of the last good answer.
     pub body_sha256: Option<BodyHash>,
-    /// Octets of the decoded body, where one was read.
+    /// Octets of the body that `body_sha256` names.
     pub body_octets: Option<i64>,
     /// Header fields of the last answer, as sent (`\xNN` for octets that are no UTF-8).
     pub headers: Headers,
@@ -116,6 +117,24 @@ impl Observation {
             headers: Headers::default(),
         }
     }
+
+    /// The outage that the observation stands in.
+    #[must_use]
+    pub fn outage(&self) -> Outage {
+        let lasted = outage_lasted(self.unreachable_since, self.fetch_time);
+        Outage {
+            stage: lasted.map_or(OutageStage::Early, OutageStage::of),
+            has_copy: self.body_sha256.is_some(),
+            answers_http: self.status.is_some(),
+        }
+    }
+}
+
+/// How long an outage had lasted when the origin was asked; a clock that was set back makes it no longer.
+#[must_use]
+pub fn outage_lasted(unreachable_since: Option<Timestamp>, fetch_time: Option<Timestamp>) -> Option<Duration> {
+    let micros = fetch_time?.checked_sub(unreachable_since?)?;
+    u64::try_from(micros).ok().map(Duration::from_micros)
 }
 
 /// One row: what the input said, and what was seen.

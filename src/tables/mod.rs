@@ -10,6 +10,7 @@ pub mod decisions;
 pub mod fetches;
 pub mod findings;
 pub mod journal;
+pub mod matching_differences;
 pub mod pages;
 pub mod rules;
 pub mod sink;
@@ -25,7 +26,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use crate::robots::access::names;
 
 /// Version of the tables' format: moves when a column does.
-pub const FORMAT_VERSION: &str = "1";
+pub const FORMAT_VERSION: &str = "2";
 
 names! {
     /// The tables of an output folder.
@@ -48,12 +49,14 @@ names! {
         Findings => "findings",
         /// The registry as used.
         Crawlers => "crawlers",
+        /// One row per URL and crawler about which the modes of matching part; only where they are compared.
+        MatchingDifferences => "matching_differences",
     }
 }
 
 /// Columns whose values come in runs. They are written from dictionaries, since that is cheap, but they are plain text
 /// to readers: only closed sets are dictionaries there.
-const RUN_COLUMNS: [&str; 4] = ["url", "origin", "matched_rule", "body_sha256"];
+const RUN_COLUMNS: [&str; 6] = ["url", "origin", "matched_rule", "body_sha256", "rfc9309_rule", "google_rule"];
 
 /// The schema that readers see.
 #[must_use]

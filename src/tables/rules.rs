@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Schema, SchemaRef};
 use super::column::{self, OctetsBuilder, Runs, Words, hex, text, texts, value, words};
 use super::fetches::BodyHash;
 use super::text::of_octets;
+use crate::robots::google::Quirk;
 use crate::robots::parse::{Directive, Group, Robots};
 use crate::robots::pattern::Pattern;
 use crate::robots::token::Agent;
@@ -73,7 +74,7 @@ impl RulesBuilder {
                 let is_listed = octets <= octets_left;
                 octets_left = octets_left.saturating_sub(octets);
                 self.tokens.append_option(is_listed.then(|| tokens.iter().map(Some)));
-                self.octets.append_value(Pattern::octets_of(rule.value).cast_signed());
+                self.octets.append_value(Pattern::octets_of(rule.value, robots.mode_of(Quirk::PathForm)).cast_signed());
             }
         }
     }

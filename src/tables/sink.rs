@@ -33,6 +33,9 @@ pub(super) const ZSTD_LEVEL: i32 = 1;
 /// False-positive probability of the filter on `origin`.
 pub(super) const BLOOM_FILTER_FPP: f64 = 0.01;
 
+/// Key of the format's version in the footer.
+pub const FORMAT_KEY: &str = "robots_audit.format";
+
 /// What can go wrong with an output folder.
 #[derive(Debug, Error)]
 pub enum SinkError {

@@ -1,14 +1,15 @@
-//! Table `training`: one row per origin: the reserved token and its neighbours.
+//! Table `training`: one row per origin: the reserved token and the signals beside it.
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanBuilder, Int32Builder, Int64Builder, ListBuilder, RecordBatch, StringBuilder, new_null_array,
-};
+use arrow::array::{ArrayRef, BooleanBuilder, Int32Builder, Int64Builder, ListBuilder, RecordBatch, StringBuilder};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
 use super::column::{self, Words, text, texts, value, words};
 use crate::robots::access::FetchClass;
+use crate::signals::conflict::Conflict;
+use crate::signals::content_signal::{Signal, SignalKey, Stated};
+use crate::signals::content_usage::Usage;
 use crate::signals::training::{Preference, Scope};
 
 /// The columns.
@@ -54,6 +55,25 @@ pub struct TrainingRow {
     pub other_policy_tokens: Option<Vec<String>>,
     /// Whether a group names a crawler of the set `@ai`.
     pub names_ai_crawler: Option<bool>,
+    /// The other signals; `None` where no file was read.
+    pub signals: Option<SignalCells>,
+}
+
+/// What the signals beside the token say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalCells {
+    /// `Content-Usage` about training, for `/` and whoever has no group of their own.
+    pub train_ai: Option<Usage>,
+    /// `Content-Usage` about search, likewise.
+    pub search: Option<Usage>,
+    /// `Content-Signal`, likewise.
+    pub content_signal: Stated,
+    /// URLs of RSL documents.
+    pub rsl_license_urls: Vec<String>,
+    /// Whether the file has a managed block.
+    pub cloudflare_managed: bool,
+    /// Contradictions.
+    pub conflicts: Vec<Conflict>,
 }
 
 /// The rules of the token.
@@ -84,6 +104,7 @@ impl TrainingRow {
             near_misses: None,
             other_policy_tokens: None,
             names_ai_crawler: None,
+            signals: None,
         }
     }
 }
@@ -101,11 +122,18 @@ pub struct TrainingBuilder {
     first_line: Int32Builder,
     near_misses: ListBuilder<StringBuilder>,
     other_policy_tokens: ListBuilder<StringBuilder>,
+    content_usage: [Words; 2],
+    content_signal: [Words; SignalKey::ALL.len()],
+    rsl_license_urls: ListBuilder<StringBuilder>,
+    cloudflare_managed: BooleanBuilder,
     names_ai_crawler: BooleanBuilder,
+    conflicts: ListBuilder<StringBuilder>,
 }
 
 impl Default for TrainingBuilder {
     fn default() -> Self {
+        let usages = |()| Words::of(Usage::ALL.iter().map(|usage| usage.as_str()));
+        let signals = |()| Words::of(Signal::ALL.iter().map(|signal| signal.as_str()));
         Self {
             origin: StringBuilder::new(),
             rank: Int64Builder::new(),
@@ -117,7 +145,12 @@ impl Default for TrainingBuilder {
             first_line: Int32Builder::new(),
             near_misses: ListBuilder::new(StringBuilder::new()),
             other_policy_tokens: ListBuilder::new(StringBuilder::new()),
+            content_usage: [(); 2].map(usages),
+            content_signal: [(); SignalKey::ALL.len()].map(signals),
+            rsl_license_urls: ListBuilder::new(StringBuilder::new()),
+            cloudflare_managed: BooleanBuilder::new(),
             names_ai_crawler: BooleanBuilder::new(),
+            conflicts: ListBuilder::new(StringBuilder::new()),
         }
     }
 }
@@ -136,32 +169,45 @@ impl TrainingBuilder {
         push_list(&mut self.near_misses, row.near_misses.as_deref());
         push_list(&mut self.other_policy_tokens, row.other_policy_tokens.as_deref());
         self.names_ai_crawler.append_option(row.names_ai_crawler);
+        self.push_signals(row.signals.as_ref());
     }
 
-    /// The rows. The columns of signals that are not read yet are null.
+    fn push_signals(&mut self, signals: Option<&SignalCells>) {
+        let usages = signals.map_or([None, None], |signals| [signals.train_ai, signals.search]);
+        for (column, usage) in self.content_usage.iter_mut().zip(usages) {
+            column.push(usage.map(|usage| usage as usize));
+        }
+        for (column, key) in self.content_signal.iter_mut().zip(SignalKey::ALL) {
+            let signal = signals.and_then(|signals| signals.content_signal.get(*key));
+            column.push(signal.map(|signal| signal as usize));
+        }
+        push_list(&mut self.rsl_license_urls, signals.map(|signals| &signals.rsl_license_urls[..]));
+        self.cloudflare_managed.append_option(signals.map(|signals| signals.cloudflare_managed));
+        let conflicts = signals.map(|signals| &signals.conflicts);
+        self.conflicts.append_option(conflicts.map(|list| list.iter().map(|conflict| Some(conflict.as_str()))));
+    }
+
+    /// The rows.
     #[must_use]
     pub fn finish(mut self) -> RecordBatch {
-        let mut found: Vec<(&str, ArrayRef)> = vec![
-            ("origin", Arc::new(self.origin.finish())),
-            ("rank", Arc::new(self.rank.finish())),
-            ("token_present", Arc::new(self.token_present.finish())),
-            ("root_preference", self.root_preference.finish()),
-            ("scope", self.scope.finish()),
-            ("n_allow", Arc::new(self.n_allow.finish())),
-            ("n_disallow", Arc::new(self.n_disallow.finish())),
-            ("first_line", Arc::new(self.first_line.finish())),
-            ("near_misses", Arc::new(self.near_misses.finish())),
-            ("other_policy_tokens", Arc::new(self.other_policy_tokens.finish())),
-            ("names_ai_crawler", Arc::new(self.names_ai_crawler.finish())),
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(self.origin.finish()),
+            Arc::new(self.rank.finish()),
+            Arc::new(self.token_present.finish()),
+            self.root_preference.finish(),
+            self.scope.finish(),
+            Arc::new(self.n_allow.finish()),
+            Arc::new(self.n_disallow.finish()),
+            Arc::new(self.first_line.finish()),
+            Arc::new(self.near_misses.finish()),
+            Arc::new(self.other_policy_tokens.finish()),
         ];
-        let rows = found[0].1.len();
-        let schema = schema();
-        let column = |field: &Arc<arrow::datatypes::Field>| {
-            let place = found.iter().position(|(name, _)| name == field.name());
-            place.map_or_else(|| new_null_array(field.data_type(), rows), |place| found.swap_remove(place).1)
-        };
-        let columns = schema.fields().iter().map(column).collect();
-        column::batch(schema, columns)
+        columns.extend(self.content_usage.into_iter().chain(self.content_signal).map(Words::finish));
+        columns.push(Arc::new(self.rsl_license_urls.finish()));
+        columns.push(Arc::new(self.cloudflare_managed.finish()));
+        columns.push(Arc::new(self.names_ai_crawler.finish()));
+        columns.push(Arc::new(self.conflicts.finish()));
+        column::batch(schema(), columns)
     }
 }
 

@@ -90,9 +90,9 @@ fn urls_are_answered_in_their_order_and_crawlers_as_typed() {
 fn a_snapshot_gives_the_same_tables_again() {
     let folder = temporary();
     sample(folder.path());
-    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "first"], 0);
-    run(folder.path(), &["audit", "--from", "first", "-o", "second"], 0);
-    run(folder.path(), &["audit", "--from", "second", "-o", "second"], 0);
+    for (from, out) in [("dir:bodies", "first"), ("first", "second"), ("second", "second")] {
+        run(folder.path(), &["audit", "--from", from, "--compare-matching", "-o", out], 0);
+    }
     for name in robots_audit::tables::Table::ALL {
         let read = |out: &str| table(&folder.path().join(out), name.as_str(), &[]).len();
         assert_eq!(read("first"), read("second"), "{name}");
@@ -110,13 +110,46 @@ fn threads_change_no_octet() {
     sample(folder.path());
     for threads in ["1", "2"] {
         let out = format!("out-{threads}");
-        let arguments = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--threads", threads, "-o", &out];
-        run(folder.path(), &arguments, 0);
+        let what = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--compare-matching"];
+        run(folder.path(), &[&what[..], &["--threads", threads, "-o", &out]].concat(), 0);
     }
     for name in robots_audit::tables::Table::ALL {
         let part = |out: &str| fs::read(folder.path().join(out).join(name.as_str()).join("part-00000.parquet"));
         assert_eq!(part("out-1").expect("a file"), part("out-2").expect("a file"), "{name}");
     }
+}
+
+#[test]
+fn where_the_modes_part_is_told_and_why() {
+    let folder = temporary();
+    let body = "User-agent: *\nDisalow: /x\nDisallow: /y\nAllow: /y/index.html\nDisallow: /%7ez\n";
+    write(folder.path(), "bodies/a.test.txt", body);
+    let urls = ["/x", "/y/", "/y/b", "/%7Ez", "/~z", "/robots.txt", "/"].map(|path| format!("https://a.test{path}"));
+    write(folder.path(), "urls.txt", urls.join("\n"));
+    for matching in ["rfc9309", "google"] {
+        let what = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "out"];
+        let (stdout, _) = run(folder.path(), &[&what[..], &["--matching", matching, "--compare-matching"]].concat(), 0);
+        let told = "3 of them differ between rfc9309 and google matching: path_form 1, index_html 1, misspelt_key 1";
+        assert!(stdout.contains(told), "{stdout}");
+        let columns = ["url", "crawler", "rfc9309_decision", "rfc9309_rule", "google_decision", "google_rule", "cause"];
+        let rows = table(&folder.path().join("out"), "matching_differences", &columns);
+        let row = |cells: [&str; 7]| cells.map(|cell| Some(cell.to_owned()).filter(|cell| !cell.is_empty())).to_vec();
+        let expected = [
+            row(["https://a.test/x", "GPTBot", "allow", "", "deny", "Disalow: /x", "misspelt_key"]),
+            row(["https://a.test/y/", "GPTBot", "deny", "Disallow: /y", "allow", "Allow: /y/index.html", "index_html"]),
+            row(["https://a.test/~z", "GPTBot", "deny", "Disallow: /%7ez", "allow", "", "path_form"]),
+        ];
+        assert_eq!(rows, expected, "{matching}");
+    }
+    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "out"], 0);
+    assert!(!folder.path().join("out/matching_differences/part-00000.parquet").exists());
+    let (stdout, _) = run(
+        folder.path(),
+        &["check", "bodies/a.test.txt", "--url", "/x", "--crawlers", "GPTBot", "--compare-matching"],
+        0,
+    );
+    let told = "differs: rfc9309 allow (no rule), google deny (line 2: Disalow: /x); misspelt_key";
+    assert!(stdout.contains(told), "{stdout}");
 }
 
 /// 400 bodies, some alike, and 20,000 URLs.

@@ -1,11 +1,14 @@
 //! The program over the whole conformance corpus: every verdict and every line, out of the Parquet file.
 
 use std::fs::File;
+use std::path::Path;
 
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use robots_audit::robots::token::Matching;
+use serde_json::Value;
 
 use crate::program::{run, temporary, write};
 use crate::shared;
@@ -14,6 +17,30 @@ use crate::verdicts::{Expected, expected_rows};
 #[test]
 fn the_corpus_out_of_the_table() {
     let Some(shared) = shared::folder("the_corpus_out_of_the_table") else { return };
+    corpus_holds(&shared, Matching::Rfc9309);
+}
+
+#[test]
+fn the_corpus_out_of_the_table_as_google_has_it() {
+    let Some(shared) = shared::folder("the_corpus_out_of_the_table_as_google_has_it") else { return };
+    corpus_holds(&shared, Matching::Google);
+}
+
+/// Rows by cause. The conformance data, which were counted in another way, have the same numbers, but for 22 rows that
+/// need two quirks: there they stand under one of these (20 at `size_limit`, 2 at `misspelt_key`).
+const CAUSES: [(&str, u64); 9] = [
+    ("path_form", 67_423),
+    ("robots_txt", 8_834),
+    ("token", 3_348),
+    ("size_limit", 240),
+    ("index_html", 120),
+    ("missing_colon", 80),
+    ("misspelt_key", 40),
+    ("line_cut", 0),
+    ("several", 388),
+];
+
+fn corpus_holds(shared: &Path, matching: Matching) {
     let expected: Vec<Expected> =
         expected_rows(&shared.join("corpus/verdicts.parquet")).into_values().flatten().collect();
     let mut urls: Vec<&str> = expected.iter().map(|row| row.url.as_str()).collect();
@@ -24,12 +51,18 @@ fn the_corpus_out_of_the_table() {
     write(folder.path(), "urls.txt", urls.join("\n"));
     let from = format!("dir:{}", shared.join("corpus/robots").display());
     let crawlers = crawlers.join(",");
-    let arguments =
-        ["audit", "--from", &from, "--urls", "urls.txt", "--crawlers", &crawlers, "--exact-tokens", "-o", "out", "-q"];
+    let asked = ["--crawlers", &crawlers, "--exact-tokens", "--matching", matching.as_str(), "--compare-matching"];
+    let arguments = [&["audit", "--from", &from, "--urls", "urls.txt", "-o", "out", "-q"], &asked[..]].concat();
     run(folder.path(), &arguments, 0);
     let found = Found::read(&folder.path().join("out/decisions/part-00000.parquet"));
-    let wrong = expected.iter().zip(&found.0).filter(|(expected, found)| !found.is(expected)).count();
+    let wrong = expected.iter().zip(&found.0).filter(|(expected, found)| !found.is(expected, matching)).count();
     assert_eq!((found.0.len(), wrong), (1_865_980, 0));
+    let report: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("out/run.json")).expect("a file")).expect("JSON");
+    let causes = &report["matching_differences"]["causes"];
+    let found: Vec<(&str, u64)> =
+        CAUSES.iter().map(|(cause, _)| (*cause, causes[cause].as_u64().expect("a number"))).collect();
+    assert_eq!(found, CAUSES);
 }
 
 struct Row {
@@ -40,16 +73,15 @@ struct Row {
 }
 
 impl Row {
-    fn is(&self, expected: &Expected) -> bool {
-        (&self.url, &self.crawler, self.allowed, self.line)
-            == (&expected.url, &expected.agent, expected.allowed, expected.line)
+    fn is(&self, expected: &Expected, matching: Matching) -> bool {
+        (&self.url, &self.crawler) == (&expected.url, &expected.agent) && expected.is(matching, self.allowed, self.line)
     }
 }
 
 struct Found(Vec<Row>);
 
 impl Found {
-    fn read(path: &std::path::Path) -> Self {
+    fn read(path: &Path) -> Self {
         let file = File::open(path).expect("a file");
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("a reader");
         let mut rows = Vec::new();

@@ -6,12 +6,16 @@ use std::path::Path;
 
 use arrow::datatypes::SchemaRef;
 use robots_audit::crawlers::{Registry, SETS};
-use robots_audit::robots::access::{FetchClass, Outcome, Policy};
+use robots_audit::robots::access::{FetchClass, Outage, Outcome, Policy};
 use robots_audit::robots::finding::Code;
+use robots_audit::robots::group::GroupIndex;
 use robots_audit::robots::parse::Robots;
 use robots_audit::robots::token::Matching;
+use robots_audit::signals::Signals;
+use robots_audit::signals::conflict::Conflict;
 use robots_audit::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, rules, training, training_verdicts,
+    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
+    training_verdicts,
 };
 
 fn document(name: &str) -> String {
@@ -22,7 +26,12 @@ fn document(name: &str) -> String {
 fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("\n{heading}\n"))?;
     let level = heading.split(' ').next().expect("hashes");
-    let ends = (1..=level.len()).filter_map(|hashes| rest.find(&format!("\n{} ", &"######"[..hashes])));
+    // In an example such a line is a comment.
+    let is_heading = |place: &usize| rest[..*place].matches("```").count() % 2 == 0;
+    let ends = (1..=level.len()).filter_map(|hashes| {
+        let mark = format!("\n{} ", &"######"[..hashes]);
+        rest.match_indices(&mark).map(|(place, _)| place).find(is_heading)
+    });
     Some(ends.min().map_or(rest, |end| &rest[..end]))
 }
 
@@ -55,6 +64,7 @@ fn schema(table: Table) -> SchemaRef {
         Table::Rules => rules::schema(),
         Table::Findings => findings::schema(),
         Table::Crawlers => crawlers::schema(),
+        Table::MatchingDifferences => matching_differences::schema(),
     }
 }
 
@@ -70,6 +80,14 @@ fn every_column_is_described_and_no_other() {
         let named: Vec<&str> = rows(described).iter().map(|cells| bare(cells[0])).collect();
         assert_eq!(named, columns(*table), "{table}");
     }
+}
+
+#[test]
+fn every_contradiction_is_described_and_no_other() {
+    let text = document("docs/tables.md");
+    let described = rows(section(&text, "## Conflicts").expect("a section"));
+    let named: Vec<&str> = described.iter().map(|cells| bare(cells[0])).collect();
+    assert_eq!(named, Conflict::ALL.iter().map(|conflict| conflict.as_str()).collect::<Vec<_>>());
 }
 
 #[test]
@@ -95,11 +113,14 @@ fn every_finding_is_explained_by_examples_that_have_it() {
         assert!(section.trim_start().to_ascii_lowercase().starts_with(severity), "{code} is of severity {severity}");
         let has_code = |body: &str| {
             let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
-            robots.findings.iter().any(|finding| finding.code == *code)
+            let signals = Signals::of(&robots, &GroupIndex::of(&robots), body.as_bytes());
+            let of_signals = signals.findings(&signals.conflicts(None));
+            robots.findings.iter().chain(&of_signals).any(|finding| finding.code == *code)
         };
         let found: Vec<bool> = blocks(section, "text").into_iter().map(has_code).collect();
         assert!(found.is_empty() || found == [true, false], "{code}: {found:?}");
-        let is_too_long_to_show = matches!(code, Code::OverLimit | Code::AccessUndetermined | Code::MoreFindings);
+        let is_too_long_to_show =
+            matches!(code, Code::OverLimit | Code::AccessUndetermined | Code::MoreExtensions | Code::MoreFindings);
         assert_eq!(found.is_empty(), is_too_long_to_show, "{code}");
     }
 }
@@ -113,7 +134,8 @@ fn the_readme_has_the_policies_as_they_are() {
     for cells in table {
         let class = FetchClass::from_name(bare(cells[0])).expect("a class");
         let told: Vec<&str> = cells[2..5].to_vec();
-        assert_eq!(told, Policy::ALL.iter().map(|policy| word(policy.outcome(class))).collect::<Vec<_>>(), "{class}");
+        let outcomes = Policy::ALL.iter().map(|policy| word(policy.outcome(class, Outage::UNKNOWN)));
+        assert_eq!(told, outcomes.collect::<Vec<_>>(), "{class}");
     }
 }
 
@@ -272,7 +294,7 @@ for question in re.findall('```sql\n(.*?)```', open('README.md').read(), re.S):
         let Some(answers) = python("the_demo_answers_what_the_readme_shows", folder.path(), "duckdb", QUESTIONS) else {
             return;
         };
-        let questions = section(&text, "## Eight questions").expect("a section");
+        let questions = section(&text, "## Nine questions").expect("a section");
         let shown = blocks(questions, "text").join("\n") + "\n";
         assert_eq!(squeezed(&answers), squeezed(&shown));
     }

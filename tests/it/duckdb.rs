@@ -37,13 +37,13 @@ fn every_view_answers_from_any_directory() {
     write(
         folder.path(),
         "bodies/a.test.txt",
-        "User-agent: *\nDisalow: /x\nDisallow: /x\nUser-agent: GPTBot\nAllow: /\n",
+        "User-agent: *\nDisalow: /$\nDisallow: /x\nUser-agent: GPTBot\nAllow: /\n",
     );
     let training = "User-agent: __usage_ai-training\nDisallow: /\n";
     write(folder.path(), "bodies/b.test.txt", training);
     // A name that is awkward in SQL and in a glob pattern.
     let out = "o'ut [1]";
-    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", out], 0);
+    run(folder.path(), &["audit", "--from", "dir:bodies", "--compare-matching", "-o", out], 0);
     let script = QUERY.replace("FOLDER", &folder.path().join(out).display().to_string().replace('\'', "\\'"));
     let elsewhere = temporary();
     let Some(counts) = python("every_view_answers_from_any_directory", elsewhere.path(), "duckdb", &script) else {
@@ -60,10 +60,44 @@ fn every_view_answers_from_any_directory() {
     let rows = |view| counts.iter().find(|(name, _)| *name == view).map(|(_, rows)| *rows);
     assert_eq!(rows("blocked_by_crawler"), Some(10));
     assert_eq!(rows("adoption"), Some(1));
+    assert!(rows("adoption_by_signal").is_some_and(|rows| rows > 10), "{counts:?}");
     assert_eq!(rows("evidence"), rows("decisions"));
     assert_eq!(rows("star_rule_traps"), Some(1));
     // Of the common ten, five collect for training; all may read b.test.
     assert!(rows("conflicts").is_some_and(|rows| rows >= 5), "{counts:?}");
+}
+
+#[test]
+fn adoption_is_counted_for_each_signal() {
+    let folder = temporary();
+    let signal = "User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: train-ai=n\nAllow: /\n";
+    write(folder.path(), "bodies/a.test.txt", signal);
+    write(folder.path(), "bodies/b.test.txt", "License: https://legal.test/1\nUser-agent: GPTBot\nDisallow: /\n");
+    write(folder.path(), "bodies/c.example.txt", "User-agent: *\nAllow: /\n");
+    write(folder.path(), "bodies/d.test.txt", "<html>Content-Signal: search=yes</html>");
+    run(folder.path(), &["audit", "--from", "dir:bodies", "-o", "out"], 0);
+    let script = "
+import duckdb
+connection = duckdb.connect()
+connection.execute(open('out/views.sql').read())
+for row in connection.execute('FROM adoption_by_signal').fetchall():
+    print(*row)
+";
+    let Some(rows) = python("adoption_is_counted_for_each_signal", folder.path(), "duckdb", script) else { return };
+    for row in [
+        "content_signal unranked test 2 1 0.5",
+        "content_signal unranked example 1 0 0.0",
+        "content_signal_ai_train_no unranked test 2 1 0.5",
+        "content_signal_ai_input_yes unranked test 2 0 0.0",
+        "content_usage_train_ai_disallow unranked test 2 1 0.5",
+        "rsl_license unranked test 2 1 0.5",
+        "names_ai_crawler unranked test 2 1 0.5",
+        "cloudflare_managed unranked test 2 0 0.0",
+        "conflict unranked test 2 1 0.5",
+        "training_token unranked test 2 0 0.0",
+    ] {
+        assert!(rows.lines().any(|found| found == row), "{row}\n{rows}");
+    }
 }
 
 #[test]

@@ -11,6 +11,10 @@ use robots_audit::robots::parse::Robots;
 use robots_audit::robots::path::{Path, RawPath};
 use robots_audit::robots::token::{Asked, Matching};
 use robots_audit::robots::verdict::Verdict;
+use robots_audit::signals::Signals;
+use robots_audit::signals::conflict::{CrawlerRoots, RootAccess};
+use robots_audit::signals::fact::Fact;
+use robots_audit::signals::report::PREFERENCE_FINDINGS;
 use robots_audit::signals::training::{self, Preference, Scope, TOKENS_LISTED, Training};
 use robots_audit::tables::bodies::{BodiesBuilder, BodyCounts};
 use robots_audit::tables::findings::FindingsBuilder;
@@ -58,12 +62,14 @@ impl Seeded {
 
     /// A line as files hold it, or something of the kind.
     fn line(&mut self) -> Vec<u8> {
-        const KEYS: [&str; 14] = [
+        const KEYS: [&str; 21] = [
             "User-agent",
             "user-agent",
             "Disallow",
             "Allow",
             "disallow ",
+            "DISALLOW",
+            "allow",
             "Disalow",
             "Sitemap",
             "Crawl-delay",
@@ -73,8 +79,13 @@ impl Seeded {
             "",
             "#",
             "Content-Signal",
+            "Content-Usage",
+            "License",
+            "DisallowAITraining",
+            "Request-rate",
+            "__usage_ai-training",
         ];
-        const VALUES: [&str; 20] = [
+        const VALUES: [&str; 26] = [
             "*",
             "* x",
             "GPTBot",
@@ -95,8 +106,14 @@ impl Seeded {
             "1e999",
             "https://a.test/x",
             "$",
+            "train-ai=n, search=y",
+            "search=yes, ai-train=no",
+            "/a train-ai=y;x=(1 2)",
+            ",",
+            "1/10 0600-0845",
+            "ref&sid /a",
         ];
-        const ENDS: [&str; 5] = ["\n", "\r\n", "\r", "", " # c\n"];
+        const ENDS: [&str; 6] = ["\n", "\r\n", "\r", "", " # c\n", " # BEGIN Cloudflare Managed content\n"];
         let mut line = format!("{}:{}", self.one_of(&KEYS), self.one_of(&["", " ", "\t\x0B"])).into_bytes();
         for _ in 0..=self.below(3) {
             line.extend(self.one_of(&VALUES).bytes());
@@ -136,6 +153,7 @@ fn invented_bodies() {
         rules += robots.rules.len();
         findings += robots.findings.len();
         everything_answers(&body, &robots);
+        everything_answers(&body, &Robots::parse(&body, Matching::Google));
     }
     assert!(rules > 100_000 && findings > 100_000, "tame bodies: {rules} rules, {findings} findings");
 }
@@ -146,7 +164,9 @@ fn real_bodies() {
     let mut bodies = 0;
     for entry in fs::read_dir(shared.join("corpus/robots")).expect("readable") {
         let body = fs::read(entry.expect("readable").path()).expect("readable");
-        everything_answers(&body, &Robots::parse(&body, Matching::Rfc9309));
+        for mode in Matching::ALL {
+            everything_answers(&body, &Robots::parse(&body, *mode));
+        }
         bodies += 1;
     }
     assert!(bodies > 7_000, "only {bodies} bodies");
@@ -157,34 +177,38 @@ fn everything_answers(body: &[u8], robots: &Robots<'_>) {
     assert!(robots.records <= robots.lines);
     let _ = suspect_body(body);
     let index = GroupIndex::of(robots);
-    let paths: Vec<Vec<u8>> = URLS.iter().map(|url| RawPath::of_url(url).normalised()).collect();
+    let mode = robots.matching;
+    let mut buffers = vec![Vec::new(); URLS.len()];
+    let paths = URLS.iter().zip(&mut buffers).map(|(url, buffer)| RawPath::read(url, mode).prepare(buffer));
+    let paths: Vec<Path<'_>> = paths.collect();
     for crawler in CRAWLERS {
-        let choice = index.choose(&Asked::named(crawler, Matching::Rfc9309).expect("a token"));
-        rule_set_answers(&RuleSet::of_groups(robots, choice.groups), choice.source, &paths);
+        let choice = index.choose(&Asked::named(crawler, mode).expect("a token"));
+        rule_set_answers(&RuleSet::of_groups(robots, choice.groups), choice.source, (&paths, RulesFile::of(mode)));
     }
     training_answers(robots, &index, &paths);
+    signals_answer(body, robots, &index);
     rows_are_written(body, robots);
 }
 
 /// The access class never contradicts a verdict.
-fn rule_set_answers(rules: &RuleSet, source: GroupSource, paths: &[Vec<u8>]) {
-    let coverage = coverage::of_rules(rules, RulesFile::IsExempt, &mut Budget::default());
+fn rule_set_answers(rules: &RuleSet, source: GroupSource, (paths, rules_file): (&[Path<'_>], RulesFile)) {
+    let coverage = coverage::of_rules(rules, rules_file, &mut Budget::default());
     for path in paths {
-        let verdict = Verdict::of_path(rules, source, &Path::of(path));
+        let verdict = Verdict::of_path(rules, source, path);
         let agrees = match coverage {
             Coverage::Everything => verdict.is_allowed(),
-            Coverage::Nothing => !verdict.is_allowed() || path == b"/robots.txt",
+            Coverage::Nothing => !verdict.is_allowed() || path.is_robots_txt(),
             Coverage::Partial | Coverage::Undetermined => true,
         };
-        assert!(agrees, "{coverage:?}, but {verdict:?} on {}", String::from_utf8_lossy(path));
+        assert!(agrees, "{coverage:?}, but {verdict:?} on {}", String::from_utf8_lossy(path.octets()));
     }
 }
 
-fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Vec<u8>]) {
+fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Path<'_>]) {
     let training = Training::of(robots, index);
     let scope = training.scope();
     for path in paths {
-        let preference = training.preference(&Path::of(path)).0;
+        let preference = training.preference(path).0;
         let agrees = match scope {
             Scope::NoneExpressed => preference == Preference::NoneExpressed,
             Scope::InFavor => preference == Preference::InFavor,
@@ -192,10 +216,32 @@ fn training_answers(robots: &Robots<'_>, index: &GroupIndex, paths: &[Vec<u8>]) 
             Scope::Mixed => matches!(preference, Preference::InFavor | Preference::Against),
             Scope::Unknown => false,
         };
-        assert!(agrees, "{scope}, but {preference} on {}", String::from_utf8_lossy(path));
+        assert!(agrees, "{scope}, but {preference} on {}", String::from_utf8_lossy(path.octets()));
     }
     assert!(training::near_misses(robots).len() <= TOKENS_LISTED);
     assert!(training::other_policy_tokens(robots).len() <= TOKENS_LISTED);
+}
+
+/// Facts and findings stand in file order, at lines that there are, and there are not too many.
+fn signals_answer(body: &[u8], robots: &Robots<'_>, index: &GroupIndex) {
+    let signals = Signals::of(robots, index, body);
+    let facts = signals.facts();
+    assert!(facts.iter().all(|fact| u32::from(fact.line) <= robots.lines));
+    assert!(facts.is_sorted_by_key(|fact| fact.line));
+    for meaning in facts.iter().filter_map(Fact::meaning) {
+        assert!(!meaning.is_empty());
+    }
+    let gptbot = Asked::named("GPTBot", Matching::Rfc9309).expect("a token");
+    let access = RootAccess::of(robots, index, &[gptbot]);
+    let conflicts = signals.conflicts(Some(&CrawlerRoots { training: access, search: access }));
+    let findings = signals.findings(&conflicts);
+    assert!(findings.is_sorted_by_key(|finding| finding.line));
+    for finding in &findings {
+        assert!(u32::from(finding.line) <= robots.lines);
+        let same = findings.iter().filter(|other| other.code == finding.code).count();
+        assert!(same <= PREFERENCE_FINDINGS, "{same} of {}", finding.code);
+        text_is_safe(finding.raw);
+    }
 }
 
 fn rows_are_written(body: &[u8], robots: &Robots<'_>) {

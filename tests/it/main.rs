@@ -23,6 +23,11 @@ mod naive;
 mod pages;
 #[cfg(feature = "cli")]
 mod program;
+#[cfg(feature = "cli")]
 mod resume;
+#[cfg(feature = "cli")]
+mod reuse;
 mod shared;
+#[cfg(feature = "cli")]
+mod signals;
 mod verdicts;

@@ -59,6 +59,60 @@ fn decide(rules: &[(bool, String)], path: &str) -> Option<usize> {
     best.map(|(_, _, line)| line)
 }
 
+/// A rule as Google's parser compares it.
+fn google_form(value: &str) -> Vec<u8> {
+    let mut octets = value.as_bytes().to_vec();
+    let is_hex = |octet: Option<&u8>| octet.is_some_and(u8::is_ascii_hexdigit);
+    let mut at = 0;
+    while at < octets.len() {
+        if octets[at] == b'%' && is_hex(octets.get(at + 1)) && is_hex(octets.get(at + 2)) {
+            octets[at + 1..at + 3].make_ascii_uppercase();
+            at += 2;
+        } else if octets[at] >= 0x80 {
+            let escaped = format!("%{:02X}", octets[at]);
+            octets.splice(at..=at, escaped.bytes());
+            at += 2;
+        }
+        at += 1;
+    }
+    octets
+}
+
+fn google_matches(rule: &[u8], path: &[u8]) -> bool {
+    match (rule, path) {
+        ([], _) => true,
+        ([b'$'], rest) => rest.is_empty(),
+        ([b'*', rule @ ..], _) => (0..=path.len()).any(|skip| google_matches(rule, &path[skip..])),
+        ([wanted, rule @ ..], [found, path @ ..]) => wanted == found && google_matches(rule, path),
+        (_, []) => false,
+    }
+}
+
+/// Whether Google's parser allows, and by which line: the best of the allow lines against the best of the others.
+fn google_decides(rules: &[(bool, String)], path: &str) -> (bool, Option<usize>) {
+    let mut best: [Option<(usize, usize)>; 2] = [None, None];
+    for (index, (is_allow, value)) in rules.iter().enumerate() {
+        let mut rule = google_form(value);
+        let mut is_match = google_matches(&rule, path.as_bytes());
+        if let (false, true, Some(slash)) = (is_match, *is_allow, rule.iter().rposition(|octet| *octet == b'/'))
+            && rule[slash..].starts_with(b"/index.htm")
+        {
+            rule.truncate(slash + 1);
+            rule.push(b'$');
+            is_match = google_matches(&rule, path.as_bytes());
+        }
+        let side = &mut best[usize::from(*is_allow)];
+        if is_match && side.is_none_or(|(octets, _)| octets < rule.len()) {
+            *side = Some((rule.len(), index + 2));
+        }
+    }
+    let [disallow, allow] = best;
+    let octets = |side: Option<(usize, usize)>| side.map(|(octets, _)| octets);
+    let refuses = octets(disallow) > octets(allow);
+    let line = if refuses { disallow } else { allow }.map(|(_, line)| line);
+    (!refuses || octets(disallow) == Some(0), line)
+}
+
 fn rules() -> impl Strategy<Value = Vec<(bool, String)>> {
     prop::collection::vec((any::<bool>(), "[/*][/ab*$%24A]{0,7}"), 0..9)
 }
@@ -128,6 +182,28 @@ proptest! {
             let verdict = Verdict::of_path(&compiled, GroupSource::Star, &prepared);
             let line = verdict.line().map(|line| u32::from(line) as usize);
             prop_assert_eq!(line, expected, "{}: {} {}", tier, body, path);
+        }
+    }
+    #[test]
+    fn the_matcher_agrees_with_the_twin_of_google(
+        rules in prop::collection::vec((any::<bool>(), "([/*][/ab*$%24Aé]{0,7}(/index[.]html?)?)?"), 0..9),
+        path in "/[/ab*$%24Aaé;]{0,9}",
+    ) {
+        let mut body = String::from("User-agent: *\n");
+        for (is_allow, value) in &rules {
+            body += &format!("{}: {value}\n", if *is_allow { "Allow" } else { "Disallow" });
+        }
+        let robots = Robots::parse(body.as_bytes(), Matching::Google);
+        let index = GroupIndex::of(&robots);
+        let url = format!("https://a.test{path}");
+        let mut buffer = Vec::new();
+        let prepared = RawPath::read(url.as_bytes(), Matching::Google).prepare(&mut buffer);
+        let expected = google_decides(&rules, &path);
+        for tier in Tier::ALL {
+            let compiled = RuleSet::with_tier(&robots, index.star(), *tier);
+            let verdict = Verdict::of_path(&compiled, GroupSource::Star, &prepared);
+            let line = verdict.line().map(|line| u32::from(line) as usize);
+            prop_assert_eq!((verdict.is_allowed(), line), expected, "{}: {} {}", tier, body, path);
         }
     }
 }

@@ -233,3 +233,24 @@ fn jobs_that_should_stop_do() {
     let (_, said) = run(folder.path(), &arguments(&["--fail-on", "nothing"]), 3);
     assert!(said.contains("there is no such class"), "{said}");
 }
+
+#[test]
+fn a_second_run_uses_the_answers_of_the_first() {
+    let folder = temporary();
+    let web = Web::start(Duration::ZERO);
+    let origins = web.origins(60);
+    write(folder.path(), "origins.txt", origins.join("\n"));
+    run(folder.path(), &arguments(&[]), 0);
+    let asked = web.requests.load(Ordering::Relaxed);
+    assert_eq!(asked, 60);
+    fs::rename(folder.path().join("out"), folder.path().join("first")).expect("renamed");
+    let (said, _) = run(folder.path(), &arguments(&["--reuse", "first"]), 0);
+    assert!(said.contains("60 lines = 60 rows"), "{said}");
+    assert_eq!(web.requests.load(Ordering::Relaxed), asked, "fresh copies cost no request");
+    assert_whole(folder.path(), &origins);
+    let rows = all_parts(&folder.path().join("out"), "fetches", &["attempts"]);
+    assert!(rows.iter().all(|row| row[0].as_deref() == Some("0")));
+    let (_, said) = run(folder.path(), &arguments(&["--reuse", "out"]), 3);
+    assert!(said.contains("is reused and cannot be the output folder too"), "{said}");
+    run(folder.path(), &arguments(&["--reuse", "nowhere"]), 3);
+}

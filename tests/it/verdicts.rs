@@ -1,4 +1,4 @@
-//! RFC mode against the conformance data: every verdict and every deciding line.
+//! Both modes against the conformance data: every verdict and, in RFC mode, every deciding line.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,12 +21,14 @@ use crate::shared;
 fn corpus_verdicts_and_lines() {
     let Some(shared) = shared::folder("corpus_verdicts_and_lines") else { return };
     let by_host = expected_rows(&shared.join("corpus/verdicts.parquet"));
-    for tier in Tier::ALL {
-        let (rows, wrong) = by_host
-            .iter()
-            .map(|(host, rows)| (rows.len(), wrong_rows(&shared, host, rows, *tier)))
-            .fold((0, 0), |total, file| (total.0 + file.0, total.1 + file.1));
-        assert_eq!((rows, wrong), (1_865_980, 0), "{tier}");
+    for matching in Matching::ALL {
+        for tier in Tier::ALL {
+            let (rows, wrong) = by_host
+                .iter()
+                .map(|(host, rows)| (rows.len(), wrong_rows(&shared, host, rows, (*matching, *tier))))
+                .fold((0, 0), |total, file| (total.0 + file.0, total.1 + file.1));
+            assert_eq!((rows, wrong), (1_865_980, 0), "{matching} {tier}");
+        }
     }
 }
 
@@ -35,6 +37,17 @@ pub(crate) struct Expected {
     pub(crate) agent: String,
     pub(crate) allowed: bool,
     pub(crate) line: Option<i32>,
+    pub(crate) allowed_by_google: bool,
+}
+
+impl Expected {
+    /// Whether an answer is the expected one; of Google's the line is not known.
+    pub(crate) fn is(&self, matching: Matching, allowed: bool, line: Option<i32>) -> bool {
+        match matching {
+            Matching::Rfc9309 => (allowed, line) == (self.allowed, self.line),
+            Matching::Google => allowed == self.allowed_by_google,
+        }
+    }
 }
 
 /// The expected verdicts by host.
@@ -48,7 +61,8 @@ pub(crate) fn expected_rows(path: &Path) -> BTreeMap<String, Vec<Expected>> {
         let batch = batch.expect("a whole batch");
         let text = |name| column(&batch, name);
         let (hosts, urls, agents) = (text("host"), text("url"), text("agent"));
-        let allowed = batch.column_by_name("rfc_allowed").expect("a column").as_boolean().clone();
+        let truth = |name| batch.column_by_name(name).expect("a column").as_boolean().clone();
+        let (allowed, allowed_by_google) = (truth("rfc_allowed"), truth("google_allowed"));
         let lines = batch.column_by_name("rfc_line").expect("a column").as_primitive::<Int32Type>().clone();
         for row in 0..batch.num_rows() {
             rows.entry(hosts[row].clone()).or_default().push(Expected {
@@ -56,6 +70,7 @@ pub(crate) fn expected_rows(path: &Path) -> BTreeMap<String, Vec<Expected>> {
                 agent: agents[row].clone(),
                 allowed: allowed.value(row),
                 line: lines.iter().nth(row).expect("a row"),
+                allowed_by_google: allowed_by_google.value(row),
             });
         }
     }
@@ -68,23 +83,23 @@ fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     column.as_string::<i32>().iter().map(|value| value.expect("not null").to_owned()).collect()
 }
 
-fn wrong_rows(shared: &Path, host: &str, rows: &[Expected], tier: Tier) -> usize {
+fn wrong_rows(shared: &Path, host: &str, rows: &[Expected], (matching, tier): (Matching, Tier)) -> usize {
     let body = fs::read(shared.join("corpus/robots").join(format!("{host}.txt"))).expect("readable");
-    let robots = Robots::parse(&body, Matching::Rfc9309);
+    let robots = Robots::parse(&body, matching);
     let index = GroupIndex::of(&robots);
     let mut compiled: BTreeMap<&str, (GroupSource, RuleSet)> = BTreeMap::new();
     let mut buffer = Vec::new();
     let mut wrong = 0;
     for row in rows {
         let (source, rules) = compiled.entry(&row.agent).or_insert_with(|| {
-            let choice = index.choose(&Asked::named(&row.agent, Matching::Rfc9309).expect("a token"));
+            let choice = index.choose(&Asked::named(&row.agent, matching).expect("a token"));
             (choice.source, RuleSet::with_tier(&robots, choice.groups, tier))
         });
-        let path = RawPath::of_url(row.url.as_bytes()).prepare(&mut buffer);
+        let path = RawPath::read(row.url.as_bytes(), matching).prepare(&mut buffer);
         let verdict = Verdict::of_path(rules, *source, &path);
         let line = verdict.line().map(|line| i32::try_from(u32::from(line)).expect("small"));
-        if (verdict.is_allowed(), line) != (row.allowed, row.line) {
-            eprintln!("{tier} {host} {} {}: {verdict:?}, not {} {:?}", row.url, row.agent, row.allowed, row.line);
+        if !row.is(matching, verdict.is_allowed(), line) {
+            eprintln!("{matching} {tier} {host} {} {}: {verdict:?}", row.url, row.agent);
             wrong += 1;
         }
     }
@@ -104,14 +119,17 @@ fn octets(text: &Value) -> Vec<u8> {
 fn fuzz_cases() {
     let Some(shared) = shared::folder("fuzz_cases") else { return };
     let cases = json_lines(&shared.join("corpus/fuzz_cases.jsonl"));
-    let wrong: Vec<&Value> = cases.iter().filter(|case| !fuzz_case_holds(case)).map(|case| &case["id"]).collect();
-    assert_eq!((cases.len(), wrong.len()), (5_000, 0), "{wrong:?}");
+    for matching in Matching::ALL {
+        let wrong = cases.iter().filter(|case| !fuzz_case_holds(case, *matching)).map(|case| &case["id"]);
+        let wrong: Vec<&Value> = wrong.collect();
+        assert_eq!((cases.len(), wrong.len()), (5_000, 0), "{matching} {wrong:?}");
+    }
 }
 
-fn fuzz_case_holds(case: &Value) -> bool {
+fn fuzz_case_holds(case: &Value, matching: Matching) -> bool {
     let body = octets(&case["robots"]);
-    let robots = Robots::parse(&body, Matching::Rfc9309);
-    let asked = Asked::named(case["agent"].as_str().expect("text"), Matching::Rfc9309).expect("a token");
+    let robots = Robots::parse(&body, matching);
+    let asked = Asked::named(case["agent"].as_str().expect("text"), matching).expect("a token");
     let index = GroupIndex::of(&robots);
     let choice = index.choose(&asked);
     let group = match choice.source {
@@ -121,10 +139,16 @@ fn fuzz_case_holds(case: &Value) -> bool {
     };
     let url = octets(&case["url"]);
     let mut buffer = Vec::new();
-    let path = RawPath::of_url(&url).prepare(&mut buffer);
+    let path = RawPath::read(&url, matching).prepare(&mut buffer);
     let holds = |verdict: Verdict| {
         let line = verdict.line().map(u32::from);
-        Some(verdict.is_allowed()) == case["rfc_allowed"].as_bool() && line.map(u64::from) == case["rfc_line"].as_u64()
+        match matching {
+            Matching::Rfc9309 => {
+                Some(verdict.is_allowed()) == case["rfc_allowed"].as_bool()
+                    && line.map(u64::from) == case["rfc_line"].as_u64()
+            }
+            Matching::Google => Some(verdict.is_allowed()) == case["google_allowed"].as_bool(),
+        }
     };
     let by_tier = |tier: &Tier| {
         let rules = RuleSet::with_tier(&robots, choice.groups, *tier);
@@ -132,7 +156,7 @@ fn fuzz_case_holds(case: &Value) -> bool {
     };
     holds(verdict::of_url(&robots, &asked, &url))
         && Tier::ALL.iter().map(by_tier).all(holds)
-        && case["rfc_group"] == group
+        && (matching == Matching::Google || case["rfc_group"] == group)
 }
 
 #[test]
@@ -140,16 +164,20 @@ fn parse_cases() {
     let Some(shared) = shared::folder("parse_cases") else { return };
     let cases = json_lines(&shared.join("cases/cases.jsonl"));
     let cases: Vec<&Value> = cases.iter().filter(|case| case["kind"] == "parse").collect();
-    let wrong: Vec<&Value> = cases.iter().filter(|case| !parse_case_holds(case)).map(|case| &case["id"]).collect();
-    assert_eq!((cases.len(), wrong.len()), (94, 0), "{wrong:?}");
+    for matching in Matching::ALL {
+        let wrong = cases.iter().filter(|case| !parse_case_holds(case, *matching)).map(|case| &case["id"]);
+        let wrong: Vec<&Value> = wrong.collect();
+        assert_eq!((cases.len(), wrong.len()), (94, 0), "{matching} {wrong:?}");
+    }
 }
 
-fn parse_case_holds(case: &Value) -> bool {
+fn parse_case_holds(case: &Value, matching: Matching) -> bool {
     let body = case_body(case);
-    let robots = Robots::parse(&body, Matching::Rfc9309);
-    let asked = Asked::named(case["agent"].as_str().expect("text"), Matching::Rfc9309).expect("a token");
+    let robots = Robots::parse(&body, matching);
+    let asked = Asked::named(case["agent"].as_str().expect("text"), matching).expect("a token");
     let verdict = verdict::of_url(&robots, &asked, case["url"].as_str().expect("text").as_bytes());
-    let expect = &case["expect"];
+    let of_google = case.get("expect_google").filter(|_| matching == Matching::Google);
+    let expect = of_google.unwrap_or(&case["expect"]);
     let delay_holds = expect.get("crawl_delay").is_none_or(|delay| {
         let index = GroupIndex::of(&robots);
         let groups = index.choose(&asked).groups.to_vec();

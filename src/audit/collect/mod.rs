@@ -27,6 +27,7 @@ use super::AuditError;
 use super::event::{Event, Observer, Stage};
 use super::totals::{Classes, LineTotals};
 use crate::robots::token::Matching;
+use crate::source::history::History;
 use crate::source::http::{Fetcher, Stop, fetch_all};
 use crate::source::input::{OriginInputs, UrlInputs};
 use crate::tables::journal::{Journal, Record};
@@ -50,6 +51,8 @@ pub struct Collection {
     pub matching: Matching,
     /// Origins without an answer that are borne; one more stops the run.
     pub most_failures: Option<u64>,
+    /// The earlier run whose answers the fetcher uses again: it holds their bodies.
+    pub history: Option<Arc<History>>,
     /// The wish to stop early.
     pub stop: Stop,
 }
@@ -76,7 +79,7 @@ pub fn collect(
     parts: Parts,
     observer: Observer<'_>,
 ) -> Result<Collected, AuditError> {
-    let Collection { lists, urls, limit, concurrency, matching, most_failures, stop } = collection;
+    let Collection { lists, urls, limit, concurrency, matching, most_failures, history, stop } = collection;
     observer(Event::Stage(Stage::Fetch, None));
     let mut parts = parts;
     let done = parts.take_done();
@@ -119,13 +122,14 @@ pub fn collect(
     let has_failed = most_failures.is_some_and(|most| writer.failures() > most);
     match end_of_lists {
         _ if has_failed => Err(stopped(writer, most_failures)),
-        Some(end) if end.targets == fetched_here => finish(writer, end.totals),
+        Some(end) if end.targets == fetched_here => finish(writer, history.as_deref(), end.totals),
         _ if stop.is_requested() => Err(stopped(writer, most_failures)),
         _ => Err(AuditError::Worker),
     }
 }
 
-fn finish(writer: Writer<'_>, mut lines: LineTotals) -> Result<Collected, AuditError> {
+fn finish(mut writer: Writer<'_>, history: Option<&History>, mut lines: LineTotals) -> Result<Collected, AuditError> {
+    writer.add_earlier_bodies(history)?;
     let (parts, classes) = writer.finish()?;
     lines.rows = classes.total();
     let mut journal = parts.into_journal();

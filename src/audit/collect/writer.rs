@@ -1,6 +1,7 @@
 //! Finished fetches to rows of `fetches` and to bodies, each distinct body once.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::super::AuditError;
 use super::super::event::{Event, Observer};
@@ -10,6 +11,7 @@ use super::parts::{Done, Parts};
 use crate::origin::Origin;
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
+use crate::source::history::History;
 use crate::source::http::Fetched;
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
@@ -29,6 +31,8 @@ pub(super) struct Writer<'a> {
     bodies: BodiesBuilder,
     /// 32 octets for each distinct body.
     written: HashSet<BodyHash>,
+    /// Bodies of an earlier run that rows name and this one has not written.
+    wanted: HashSet<BodyHash>,
     classes: Classes,
 }
 
@@ -42,6 +46,7 @@ impl<'a> Writer<'a> {
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
             written: done.bodies.clone(),
+            wanted: done.wanted.clone(),
             classes: done.classes,
         }
     }
@@ -49,8 +54,10 @@ impl<'a> Writer<'a> {
     /// The row of an origin, and its body where that is new.
     pub(super) fn fetched(&mut self, named: Named, origin: Origin, fetched: Fetched) -> Result<(), AuditError> {
         let Fetched { observation, body } = fetched;
-        if let (Some(hash), Some(body)) = (observation.body_sha256, &body) {
-            self.body(hash, body);
+        match (observation.body_sha256, &body) {
+            (Some(hash), Some(body)) => self.body(hash, body),
+            (Some(hash), None) => drop(self.wanted.insert(hash)),
+            (None, _) => {}
         }
         let Named { input, line, rank } = named;
         self.row(&FetchRow { origin: Some(origin), rank, input, input_line: line, observation })
@@ -61,6 +68,22 @@ impl<'a> Writer<'a> {
             self.parts.count_body(body.len());
             self.bodies.push(&hash, body, &BodyCounts::of(&Robots::parse(body, self.matching)));
         }
+    }
+
+    /// Copies the bodies that rows name and that no answer of this run brought.
+    pub(super) fn add_earlier_bodies(&mut self, history: Option<&History>) -> Result<(), AuditError> {
+        let mut wanted = std::mem::take(&mut self.wanted);
+        wanted.retain(|hash| !self.written.contains(hash));
+        let wanted = Arc::new(wanted);
+        let bodies = history.into_iter().flat_map(|history| history.bodies_named(Arc::clone(&wanted)));
+        for body in bodies {
+            let (hash, body) = body?;
+            self.body(hash, &body);
+            if self.bodies.held_octets() >= HELD_OCTETS {
+                self.flush()?;
+            }
+        }
+        if wanted.is_subset(&self.written) { Ok(()) } else { Err(AuditError::BodiesGone) }
     }
 
     /// One row.

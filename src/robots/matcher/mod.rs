@@ -133,11 +133,11 @@ impl RuleSet {
 
     fn unprepared(robots: &Robots<'_>, groups: &[u32]) -> Self {
         let ranges = groups.iter().map(|group| robots.groups[*group as usize].rules.clone());
-        let rules = Rules::of(&robots.rules, ranges.clone());
-        let n_rules: usize = ranges.clone().map(|range| range.len()).sum();
-        let all = ranges.flat_map(|range| &robots.rules[range]);
-        let n_allow = small(all.filter(|rule| rule.directive == Directive::Allow).count());
-        Self { rules, n_allow, n_disallow: small(n_rules) - n_allow, ..Self::default() }
+        let rules = Rules::of(robots, ranges.clone());
+        let valued = ranges.flat_map(|range| &robots.rules[range]).filter(|rule| !rule.value.is_empty());
+        let of = |directive| small(valued.clone().filter(|rule| rule.directive == directive).count());
+        let (n_allow, n_disallow) = (of(Directive::Allow), of(Directive::Disallow));
+        Self { rules, n_allow, n_disallow, ..Self::default() }
     }
 
     /// Takes the tier that is cheapest for so many paths, building included.

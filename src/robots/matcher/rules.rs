@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use super::{Entry, Hit};
+use crate::robots::google::{self, Quirk};
 use crate::robots::lex::Line;
-use crate::robots::parse::{Directive, Rule};
-use crate::robots::pattern::{Pattern, Shape, compile};
+use crate::robots::parse::{Directive, Robots, Rule};
+use crate::robots::pattern::{self, Pattern, Shape, compile};
+use crate::robots::token::Matching;
 
 /// The place of a rule in its rule set: of two that match, the lower decides.
 pub(super) type Place = u32;
@@ -26,6 +28,20 @@ struct Compiled {
 }
 
 impl Compiled {
+    /// `None` where it can never match. `place` is that of the rule in the file's list.
+    fn of(compiled: &pattern::Compiled, rule: &Rule<'_>, place: usize) -> Option<Self> {
+        let pattern::Compiled { shape, octets, text } = compiled;
+        (*shape != Shape::Never).then(|| Self {
+            text_start: small(text.start),
+            text_octets: small(text.len()),
+            octets: *octets,
+            line: rule.line,
+            rule: small(place),
+            directive: rule.directive,
+            shape: *shape,
+        })
+    }
+
     /// Sorts most octets first, then allow before disallow, then by line.
     fn precedence(&self) -> u64 {
         let is_disallow = u64::from(self.directive == Directive::Disallow);
@@ -43,26 +59,23 @@ pub(super) struct Rules {
 
 impl Rules {
     /// Compiles rules of a file, given by their ranges in its list.
-    pub(super) fn of(all: &[Rule<'_>], ranges: impl Iterator<Item = Range<usize>> + Clone) -> Self {
+    pub(super) fn of(robots: &Robots<'_>, ranges: impl Iterator<Item = Range<usize>> + Clone) -> Self {
+        let all = &robots.rules[..];
+        let (form, index) = (robots.mode_of(Quirk::PathForm), robots.mode_of(Quirk::IndexHtml));
         let octets = ranges.clone().flat_map(|range| &all[range]).map(|rule| rule.value.len()).sum();
         let mut list = Vec::with_capacity(ranges.clone().map(|range| range.len()).sum());
         let mut texts = Vec::with_capacity(octets);
         for (place, rule) in ranges.flat_map(|range| range.clone().zip(&all[range])) {
-            let compiled = compile(rule.value, &mut texts);
-            if compiled.shape == Shape::Never {
-                continue;
+            list.extend(Compiled::of(&compile(rule.value, form, &mut texts), rule, place));
+            if index == Matching::Google
+                && let Some(folder) = google::folder_of_index(rule)
+            {
+                list.extend(Compiled::of(&compile(&folder, form, &mut texts), rule, place));
             }
-            list.push(Compiled {
-                text_start: small(compiled.text.start),
-                text_octets: small(compiled.text.len()),
-                octets: compiled.octets,
-                line: rule.line,
-                rule: small(place),
-                directive: rule.directive,
-                shape: compiled.shape,
-            });
         }
         list.sort_unstable_by_key(Compiled::precedence);
+        // A disallow line without a value takes its place among the others, and refuses nothing.
+        list.iter_mut().rev().take_while(|rule| rule.octets == 0).for_each(|rule| rule.directive = Directive::Allow);
         let mut rules = Self { deciding: list.len(), list: list.into(), texts: texts.into() };
         rules.deciding = rules
             .places()

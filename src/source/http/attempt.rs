@@ -5,14 +5,15 @@ use hyper::header::{CONTENT_ENCODING, LOCATION};
 
 use super::Fetcher;
 use super::coding::{Codings, Decoded};
-use super::exchange::{self, Answer, Form, RawBody};
+use super::exchange::{self, Answer, Form, Question, RawBody};
 use super::failure::{Ending, Failure};
 use super::guard;
 use super::observe;
 use super::redirect::Place;
-use super::trip::{Clock, Trip};
+use super::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::source::history::earlier::Validators;
 use crate::tables::fetches::{Observation, Redirect};
 
 impl Fetcher {
@@ -27,15 +28,20 @@ impl Fetcher {
         let mut place = Place::robots_txt_of(first);
         loop {
             Self::check_port(&place, first, seen)?;
-            let answer = self.ask(&place, seen, trip).await?;
+            let validators = trip.validators.filter(|validators| validators.url == place.url());
+            let answer = self.ask(&place, validators, seen, trip).await?;
             match answer.response.status().as_u16() {
                 301 | 302 | 303 | 307 | 308 => place = self.next_place(&place, &answer, seen)?,
+                304 if validators.is_some() => {
+                    seen.flags.insert(Flag::Revalidated);
+                    return Ok(Ending { class: FetchClass::Ok, reason: None, body: None });
+                }
                 304 => return Err(FetchClass::ProtocolError.into()),
                 300..=399 => {
                     note_redirect(seen, location_as_given(&answer));
                     return Err(FetchClass::RedirectInvalid.into());
                 }
-                status => return self.last_answer(status, answer, seen, &mut trip.clock).await,
+                status => return self.last_answer(status, answer, seen, &mut trip.time).await,
             }
         }
     }
@@ -52,7 +58,13 @@ impl Fetcher {
     }
 
     /// One request and the head of its answer.
-    async fn ask(&self, place: &Place, seen: &mut Observation, trip: &mut Trip<'_>) -> Result<Answer, Failure> {
+    async fn ask(
+        &self,
+        place: &Place,
+        validators: Option<&Validators>,
+        seen: &mut Observation,
+        trip: &mut Trip<'_>,
+    ) -> Result<Answer, Failure> {
         let has_proxy = self.connector.has_proxy();
         if has_proxy {
             seen.flags.insert(Flag::ViaProxy);
@@ -69,7 +81,8 @@ impl Fetcher {
             Scheme::Http if has_proxy => Form::Absolute,
             Scheme::Http | Scheme::Https => Form::Origin,
         };
-        let answer = exchange::ask(wire?, place, (&self.user_agent, form), &self.limits, &mut trip.clock).await?;
+        let question = Question { place, form, user_agent: &self.user_agent, validators };
+        let answer = exchange::ask(wire?, &question, &self.limits, &mut trip.time).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
@@ -115,16 +128,16 @@ impl Fetcher {
         status: u16,
         answer: Answer,
         seen: &mut Observation,
-        clock: &mut Clock,
+        time: &mut TimeLeft,
     ) -> Result<Ending, Failure> {
         // Only interim statuses have no class here; switching protocols was not asked for.
         let (class, reason) = FetchClass::of_status(status).ok_or(FetchClass::ProtocolError)?;
         if !class.has_body() {
-            seen.retry_after_s = observe::retry_after_s(answer.response.headers(), std::time::SystemTime::now());
+            seen.retry_after_s = observe::retry_after_s(answer.response.headers(), self.clock.now());
             return Ok(Ending { class, reason, body: None });
         }
         let has_content = !matches!(status, 204 | 205);
-        let (body, is_unclean) = if has_content { self.body(answer, seen, clock).await? } else { (Vec::new(), false) };
+        let (body, is_unclean) = if has_content { self.body(answer, seen, time).await? } else { (Vec::new(), false) };
         if body.is_empty() {
             seen.flags.insert(Flag::Empty);
         }
@@ -141,12 +154,12 @@ impl Fetcher {
         &self,
         answer: Answer,
         seen: &mut Observation,
-        clock: &mut Clock,
+        time: &mut TimeLeft,
     ) -> Result<(Vec<u8>, bool), Failure> {
         let field = observe::list(answer.response.headers(), &CONTENT_ENCODING).unwrap_or_default();
         let codings = Codings::parse(&field).ok_or(FetchClass::DecodeFailed)?;
         let cap = if codings.is_plain() { self.limits.body_octets } else { self.limits.coded_octets };
-        let RawBody { octets, is_cut, is_unclean } = clock.spend(answer.read(cap, self.limits.idle)).await??;
+        let RawBody { octets, is_cut, is_unclean } = time.spend(answer.read(cap, self.limits.idle)).await??;
         let _window = if codings.has_wide_window() { self.wide_windows.acquire().await.ok() } else { None };
         let Decoded { mut octets, is_cut, is_mislabelled } =
             codings.undo(octets, is_cut, self.limits.body_octets).map_err(|_| FetchClass::DecodeFailed)?;

@@ -32,7 +32,7 @@ use super::proxy::{self, Proxy};
 use super::room::Aside;
 use super::shortage::{self, Shortage};
 use super::tally::Tally;
-use super::trip::{Clock, Trip};
+use super::trip::{TimeLeft, Trip};
 use super::{FetchSettings, HttpError};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Reason};
@@ -151,10 +151,10 @@ impl Connector {
     /// Looks a name up. So many names at a time are looked up, whatever the number of connections; the time in that
     /// line is no work.
     async fn look_up(&self, name: &str, trip: &mut Trip<'_>) -> Result<Vec<IpAddr>, Failure> {
-        let Trip { seat, clock } = trip;
+        let Trip { seat, time, .. } = trip;
         let answer = seat.aside(Aside::LookUp, async {
             let _one_of_few = self.look_ups.acquire().await.expect("never closed");
-            clock.spend(self.ask_for(name)).await
+            time.spend(self.ask_for(name)).await
         });
         let answer = answer.await?;
         self.tally.count_look_up(&answer);
@@ -186,7 +186,7 @@ impl Connector {
         }
         let stream = match origin.scheme() {
             Scheme::Http => Stream::Plain(tcp),
-            Scheme::Https => Stream::Tls(self.open_tls(tcp, origin, left, &mut trip.clock).await?),
+            Scheme::Https => Stream::Tls(self.open_tls(tcp, origin, left, &mut trip.time).await?),
         };
         Ok(Wire { stream, _turn: turn })
     }
@@ -196,7 +196,7 @@ impl Connector {
         mut tcp: TcpStream,
         origin: &Origin,
         left: Duration,
-        clock: &mut Clock,
+        time: &mut TimeLeft,
     ) -> Result<Box<TlsStream<TcpStream>>, Failure> {
         let name = ServerName::try_from(bare_host(origin).to_owned()).map_err(|_| Failure::tls(Reason::Handshake))?;
         let late = Failure::because(FetchClass::ConnectTimeout, Reason::Tls);
@@ -206,7 +206,7 @@ impl Connector {
             }
             self.tls.connect(name, tcp).await.map_err(|error| Failure::tls(of_handshake(&error)))
         };
-        clock.spend_at_most(left, late, shake_hands).await?.map(Box::new)
+        time.spend_at_most(left, late, shake_hands).await?.map(Box::new)
     }
 
     /// Tries the addresses in turn; each gets an equal share of the time that is left.
@@ -247,7 +247,7 @@ impl Connector {
             let turn = self.turn(address, trip).await;
             *waited += start.elapsed();
             let connect = TcpStream::connect(self.socket(address, port));
-            let error = match trip.clock.spend_at_most(share, late, connect).await {
+            let error = match trip.time.spend_at_most(share, late, connect).await {
                 Ok(Ok(tcp)) => return Ok(Ok((tcp, turn))),
                 Ok(Err(error)) => error,
                 Err(failure) if failure == late => return Ok(Err(FetchClass::ConnectTimeout)),

@@ -13,7 +13,10 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{Builder, Connection};
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONNECTION, HOST, HeaderValue, TRANSFER_ENCODING, USER_AGENT};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, HOST, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, TRANSFER_ENCODING,
+    USER_AGENT,
+};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
@@ -22,8 +25,9 @@ use super::connect::Wire;
 use super::failure::Failure;
 use super::limits::FetchLimits;
 use super::redirect::Place;
-use super::trip::Clock;
+use super::trip::TimeLeft;
 use crate::robots::access::{FetchClass, Reason};
+use crate::source::history::earlier::Validators;
 
 /// A connection that sends one request.
 struct Line {
@@ -39,6 +43,15 @@ pub(super) enum Form {
     Origin,
     /// By its URL, to a proxy.
     Absolute,
+}
+
+/// What a request is made of.
+pub(super) struct Question<'a> {
+    pub(super) place: &'a Place,
+    pub(super) form: Form,
+    pub(super) user_agent: &'a HeaderValue,
+    /// Makes it conditional.
+    pub(super) validators: Option<&'a Validators>,
 }
 
 /// The head of an answer, and the way to its body.
@@ -60,36 +73,43 @@ pub(super) struct RawBody {
 /// Sends the request and reads the answer's head.
 pub(super) async fn ask(
     wire: Wire,
-    place: &Place,
-    (user_agent, form): (&HeaderValue, Form),
+    question: &Question<'_>,
     limits: &FetchLimits,
-    clock: &mut Clock,
+    time: &mut TimeLeft,
 ) -> Result<Answer, Failure> {
-    let request = request(place, user_agent, form)?;
+    let request = request(question)?;
     let is_tls = wire.is_tls();
     let (mut sender, connection) =
         builder(limits).handshake(TokioIo::new(wire)).await.map_err(|_| FetchClass::ProtocolError)?;
     let mut line = Line { connection: Box::pin(connection), is_over: false, is_tls };
     let late = Failure::timeout(Reason::Headers);
-    match clock.spend_at_most(limits.headers, late, line.drive(sender.send_request(request))).await? {
+    match time.spend_at_most(limits.headers, late, line.drive(sender.send_request(request))).await? {
         Ok(response) => Ok(Answer { response, line }),
         Err(error) if tls_cause(&error).is_some() => Err(Failure::tls(Reason::Handshake)),
         Err(_) => Err(FetchClass::ProtocolError.into()),
     }
 }
 
-/// A plain GET with nothing that tells more than it must (fetch policy §4).
-fn request(place: &Place, user_agent: &HeaderValue, form: Form) -> Result<Request<Empty<Bytes>>, Failure> {
+/// A plain GET with nothing that tells more than it must (fetch policy §4), conditional where there are validators.
+fn request(question: &Question<'_>) -> Result<Request<Empty<Bytes>>, Failure> {
+    let Question { place, form, user_agent, validators } = *question;
     let request = match form {
         Form::Origin => Request::get(place.path()),
         Form::Absolute => Request::get(format!("http://{}{}", place.host_field(), place.path())),
     };
-    request
+    let mut request = request
         .header(HOST, place.host_field())
         .header(USER_AGENT, user_agent)
         .header(ACCEPT, "text/plain, */*;q=0.1")
         .header(ACCEPT_ENCODING, "gzip, deflate, br")
-        .header(CONNECTION, "close")
+        .header(CONNECTION, "close");
+    if let Some(etag) = validators.and_then(|validators| validators.etag.as_deref()) {
+        request = request.header(IF_NONE_MATCH, etag);
+    }
+    if let Some(date) = validators.and_then(|validators| validators.last_modified.as_deref()) {
+        request = request.header(IF_MODIFIED_SINCE, date);
+    }
+    request
         .body(Empty::new())
         // Only a redirect brings a path that the URL parser takes and the HTTP library does not.
         .map_err(|_| FetchClass::RedirectInvalid.into())

@@ -2,8 +2,8 @@
 //!
 //! One plain GET over HTTP/1.1, no more than one connection at a time, its address checked before it is opened;
 //! redirects, retries, content codings and limits are the engine's own work, so that each failure has an exact class.
-//! Addresses are paced, and who waits holds nothing. Stored copies are left to the caller. This is the only place that
-//! opens sockets.
+//! Addresses are paced, and who waits holds nothing. What an earlier run knows is used before and behind the requests.
+//! This is the only place that opens sockets.
 
 mod attempt;
 mod coding;
@@ -14,6 +14,7 @@ mod failure;
 mod guard;
 mod http_date;
 pub mod limits;
+mod memory;
 mod names;
 mod network;
 mod observe;
@@ -37,7 +38,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
@@ -52,9 +52,12 @@ use self::failure::{Ending, Failure};
 use self::retry::{Pause, Retry};
 use self::room::{Aside, Seat};
 use self::tally::Tally;
-use self::trip::{Clock, Trip};
+use self::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, Target};
 use crate::robots::access::{FetchClass, Flag, Reason};
+use crate::source::clock::Clock;
+use crate::source::history::History;
+use crate::source::history::earlier::Validators;
 use crate::tables::fetches::Observation;
 
 pub use crowd::fetch_all;
@@ -147,6 +150,10 @@ pub struct FetchSettings {
     /// The HTTP proxy (`http://HOST:PORT`) that all connections go through. It resolves names, so that the guard
     /// judges literal addresses only, and addresses are not paced.
     pub proxy: Option<Url>,
+    /// What an earlier run knows, where there was one.
+    pub history: Option<Arc<History>>,
+    /// The time of day that answers are dated with.
+    pub clock: Clock,
 }
 
 /// Names looked up at a time. A name server that never answers takes its time; the other names go on meanwhile.
@@ -168,6 +175,8 @@ impl FetchSettings {
             look_ups: LOOK_UPS,
             dns_servers: Vec::new(),
             proxy: None,
+            history: None,
+            clock: Clock::System,
         }
     }
 }
@@ -184,6 +193,8 @@ pub struct Fetcher {
     connector: Connector,
     tally: Arc<Tally>,
     wide_windows: Semaphore,
+    history: Option<Arc<History>>,
+    clock: Clock,
 }
 
 /// What came of one fetch.
@@ -191,7 +202,7 @@ pub struct Fetcher {
 pub struct Fetched {
     /// What was seen.
     pub observation: Observation,
-    /// The decoded body, where the class has one.
+    /// The decoded body, where one was read. A body that an earlier run read is in its snapshot.
     pub body: Option<Bytes>,
 }
 
@@ -226,6 +237,8 @@ impl Fetcher {
             limits: settings.limits.clone(),
             look_ups: settings.look_ups,
             retry: Retry::new(settings.retries, settings.retry_seed),
+            history: settings.history.clone(),
+            clock: settings.clock,
             connector: Connector::new(settings, user_agent.clone(), Arc::clone(&tally))?,
             user_agent,
             tally,
@@ -251,24 +264,15 @@ impl Fetcher {
         self.tally.own_failures()
     }
 
-    /// Fetches the target's robots.txt. Trouble of any kind, a fault of this program too, is a class of the
-    /// observation.
-    ///
-    /// Needs a tokio runtime with time and I/O. Memory beside the body stays within the limits' body octets plus
-    /// 512 KiB; undoing br adds its window, for two fetches at a time. The time is bounded, but not by the origin's
-    /// limit alone: waits for the address's turn, and those between attempts, are not counted there.
-    pub async fn fetch(&self, target: &Target) -> Fetched {
-        self.fetch_from(&mut Seat::alone(), target).await
-    }
-
-    /// The same from a seat, which is still taken at the end where there is a body.
-    async fn fetch_from(&self, seat: &mut Seat, target: &Target) -> Fetched {
+    /// Asks for the target's robots.txt, with validators whether it has changed. The seat is still taken at the end
+    /// where there is a body.
+    async fn fetch_now(&self, seat: &mut Seat, target: &Target, validators: Option<&Validators>) -> Fetched {
         let start = Instant::now();
         let mut seen = Observation::of_class(FetchClass::Internal, None);
-        let mut trip = Trip { seat, clock: Clock::new(&self.limits) };
+        let mut trip = Trip { seat, time: TimeLeft::new(&self.limits), validators };
         let ending = caught(self.ask_until_clear(target, &mut seen, &mut trip)).await;
         let ending = ending.unwrap_or_else(|| Failure::from(FetchClass::Internal).into());
-        seen.fetch_time = Some(observe::micros(SystemTime::now()));
+        seen.fetch_time = Some(self.clock.now_micros());
         seen.elapsed_ms = i64::try_from(start.elapsed().as_millis()).ok();
         seen.class = ending.class;
         seen.reason = ending.reason;
@@ -293,7 +297,7 @@ impl Fetcher {
                 origin = Cow::Owned(origin.with_scheme(Scheme::Http));
                 continue;
             }
-            let Some(pause) = self.retry.pause(&ending, seen, retries).filter(|_| !trip.clock.is_over()) else {
+            let Some(pause) = self.retry.pause(&ending, seen, retries).filter(|_| !trip.time.is_over()) else {
                 return ending;
             };
             retries += 1;
@@ -323,7 +327,7 @@ impl Fetcher {
             new.flags.insert(Flag::SchemeFallback);
         }
         *seen = new;
-        trip.clock.begin_attempt(&self.limits);
+        trip.time.begin_attempt(&self.limits);
         // Boxed: what waits between attempts is small.
         Box::pin(self.follow(origin, seen, trip)).await.unwrap_or_else(Ending::from)
     }

@@ -1,6 +1,6 @@
 //! From an answer's head to the facts that the table keeps.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use hyper::Version;
 use hyper::header::{
@@ -8,7 +8,8 @@ use hyper::header::{
 };
 
 use super::http_date;
-use crate::tables::fetches::{Headers, Timestamp};
+use crate::source::clock::micros;
+use crate::tables::fetches::Headers;
 use crate::tables::text::{of_octets, of_octets_cut};
 
 /// Octets kept of a header field: validators and dates are far shorter.
@@ -58,15 +59,9 @@ pub(super) fn version(version: Version) -> &'static str {
     }
 }
 
-/// Microseconds since 1970.
-pub(super) fn micros(time: SystemTime) -> Timestamp {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::try_from(since.as_micros()).unwrap_or(Timestamp::MAX)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use hyper::header::HeaderValue;
 

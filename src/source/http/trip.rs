@@ -9,22 +9,25 @@ use super::failure::Failure;
 use super::limits::FetchLimits;
 use super::room::Seat;
 use crate::robots::access::Reason;
+use crate::source::history::earlier::Validators;
 
 /// One fetch under way.
 pub(super) struct Trip<'a> {
     pub(super) seat: &'a mut Seat,
-    pub(super) clock: Clock,
+    pub(super) time: TimeLeft,
+    /// What is known of the answer from before.
+    pub(super) validators: Option<&'a Validators>,
 }
 
 /// Time left for work. It stands still while a fetch waits for its turn or between attempts: that time is not the
 /// origin's, and it has bounds of its own.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct TimeLeft {
     attempt: Duration,
     origin: Duration,
 }
 
-impl Clock {
+impl TimeLeft {
     pub(super) const fn new(limits: &FetchLimits) -> Self {
         Self { attempt: limits.attempt, origin: limits.origin }
     }
@@ -79,16 +82,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_work_counts() {
         let limits = FetchLimits { attempt: 4 * SECOND, origin: 6 * SECOND, ..FetchLimits::default() };
-        let mut clock = Clock::new(&limits);
-        clock.spend(sleep(3 * SECOND)).await.expect("in time");
+        let mut time = TimeLeft::new(&limits);
+        time.spend(sleep(3 * SECOND)).await.expect("in time");
         sleep(60 * SECOND).await;
-        let late = clock.spend(sleep(2 * SECOND)).await;
+        let late = time.spend(sleep(2 * SECOND)).await;
         assert_eq!(late, Err(Failure::timeout(Reason::Total)), "one second was left");
-        clock.begin_attempt(&limits);
-        assert!(!clock.is_over());
+        time.begin_attempt(&limits);
+        assert!(!time.is_over());
         let or = Failure::from(FetchClass::ConnectTimeout);
-        assert_eq!(clock.spend_at_most(SECOND, or, sleep(5 * SECOND)).await, Err(or));
-        assert_eq!(clock.spend(sleep(3 * SECOND)).await, Err(Failure::timeout(Reason::Total)), "the origin's time");
-        assert!(clock.is_over());
+        assert_eq!(time.spend_at_most(SECOND, or, sleep(5 * SECOND)).await, Err(or));
+        assert_eq!(time.spend(sleep(3 * SECOND)).await, Err(Failure::timeout(Reason::Total)), "the origin's time");
+        assert!(time.is_over());
     }
 }

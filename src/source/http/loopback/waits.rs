@@ -256,3 +256,17 @@ async fn a_stop_drops_who_waits_and_lets_others_end() {
     assert!(came.contains(&"r1".to_owned()) && came.contains(&"r2".to_owned()), "{came:?}");
     assert!(!came.iter().any(|name| name.starts_with('w')), "{came:?}");
 }
+
+#[tokio::test]
+async fn an_origin_that_waits_takes_little_memory() {
+    let server = Server::plain(|_| ok(RULES)).await;
+    let fetcher = made(patient(&server, 2));
+    let target = target("http://a.test");
+    let mut seat = Seat::alone();
+    let whole = size_of_val(&fetcher.fetch_from(&mut seat, &target));
+    let mut seen = Observation::of_class(FetchClass::Internal, None);
+    let mut trip = Trip { seat: &mut seat, time: TimeLeft::new(&fetcher.limits), validators: None };
+    let attempt = size_of_val(&fetcher.follow(&target.origin, &mut seen, &mut trip));
+    assert!(whole + attempt <= 8 * 1024, "{whole} and {attempt} octets");
+    eprintln!("{whole} and {attempt} octets");
+}

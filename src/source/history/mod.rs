@@ -1,0 +1,106 @@
+//! The memory of an earlier run: what its snapshot knows of each origin (§2.4, §2.3.1.4; fetch policy §3).
+//!
+//! Fresh answers are used again, older ones confirmed, outages are counted from their beginning. What is decided
+//! stands in [`earlier`]; sending the questions is left to `source::http`, bodies stay in the snapshot.
+
+pub mod earlier;
+pub mod freshness;
+mod rows;
+mod texts;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ahash::RandomState;
+use sha2::{Digest, Sha256};
+
+use self::earlier::Earlier;
+use self::rows::Columns;
+use super::snapshot::{Snapshot, SnapshotError};
+use crate::origin::Origin;
+use crate::tables::fetches::{BodyHash, Timestamp};
+
+/// Half a SHA-256 of an origin: names that collide cannot be made, and it is shorter than most names.
+type Key = [u8; 16];
+
+/// What an earlier run knows of its origins.
+///
+/// It takes about 350 octets an origin, header fields of the usual length included; an origin without an answer that
+/// can be used again takes a tenth of that.
+#[derive(Debug)]
+pub struct History {
+    snapshot: Snapshot,
+    origins: HashMap<Key, Known, RandomState>,
+}
+
+/// What is known of one origin, and when it was asked.
+#[derive(Debug)]
+struct Known {
+    fetch_time: Timestamp,
+    earlier: Option<Earlier>,
+}
+
+impl History {
+    /// Reads the rows of a snapshot. Of two rows for one origin the newer one counts, of two equally old the later.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a value that this version does not know.
+    pub fn open(snapshot: &Snapshot) -> Result<Self, SnapshotError> {
+        let mut history = Self { snapshot: snapshot.clone(), origins: HashMap::default() };
+        let mut rows_before = 0;
+        for batch in snapshot.fetches() {
+            let batch = batch?;
+            let columns = Columns::of(&batch);
+            for row in 0..batch.num_rows() {
+                let fault = |column| SnapshotError::Row { row: rows_before + row + 1, column };
+                if let Some(row) = columns.row(row).map_err(fault)? {
+                    history.add(&row.origin, row.fetch_time, row.earlier);
+                }
+            }
+            rows_before += batch.num_rows();
+        }
+        Ok(history)
+    }
+
+    fn add(&mut self, origin: &Origin, fetch_time: Timestamp, earlier: Option<Earlier>) {
+        let known = Known { fetch_time, earlier };
+        match self.origins.get_mut(&key(origin)) {
+            Some(before) if before.fetch_time > fetch_time => {}
+            Some(before) => *before = known,
+            None => {
+                self.origins.insert(key(origin), known);
+            }
+        }
+    }
+
+    /// What is known of an origin and of use now.
+    #[must_use]
+    pub fn find(&self, origin: &Origin) -> Option<&Earlier> {
+        self.origins.get(&key(origin))?.earlier.as_ref()
+    }
+
+    /// Origins that were asked.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.origins.is_empty()
+    }
+
+    /// Those of these bodies that the snapshot holds, in file order; the others are skipped without being read.
+    pub fn bodies_named(
+        &self,
+        wanted: Arc<HashSet<BodyHash>>,
+    ) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
+        self.snapshot.bodies_named(wanted)
+    }
+}
+
+fn key(origin: &Origin) -> Key {
+    let hash: [u8; 32] = Sha256::digest(origin.as_str()).into();
+    std::array::from_fn(|place| hash[place])
+}

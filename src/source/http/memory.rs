@@ -1,0 +1,37 @@
+//! What an earlier run knows, around a fetch: before it, whether to ask at all; behind it, what stays known (fetch
+//! policy §3). The decisions are those of [`crate::source::history::earlier`].
+
+use super::room::Seat;
+use super::{Fetched, Fetcher};
+use crate::origin::Target;
+use crate::source::history::earlier::{Plan, since};
+
+impl Fetcher {
+    /// What comes of the target's robots.txt: what an earlier run knows where that is fresh, otherwise what is seen
+    /// now. Trouble of any kind, a fault of this program too, is a class of the observation.
+    ///
+    /// Needs a tokio runtime with time and I/O. Memory beside the body stays within the limits' body octets plus
+    /// 512 KiB; undoing br adds its window, for two fetches at a time. The time is bounded, but not by the origin's
+    /// limit alone: waits for the address's turn, and those between attempts, are not counted there.
+    pub async fn fetch(&self, target: &Target) -> Fetched {
+        self.fetch_from(&mut Seat::alone(), target).await
+    }
+
+    /// The same from a seat, which is still taken at the end where a body was read.
+    pub(super) async fn fetch_from(&self, seat: &mut Seat, target: &Target) -> Fetched {
+        let Some(history) = &self.history else {
+            return self.fetch_now(seat, target, None).await;
+        };
+        let Some(earlier) = history.find(&target.origin) else {
+            let mut fetched = self.fetch_now(seat, target, None).await;
+            fetched.observation.unreachable_since = since(None, &fetched.observation);
+            return fetched;
+        };
+        let fetched = match earlier.plan(target, self.clock.now_micros()) {
+            Plan::Fresh(observation) => return Fetched { observation: *observation, body: None },
+            Plan::Revalidate(validators) => self.fetch_now(seat, target, Some(&validators)).await,
+            Plan::Ask => self.fetch_now(seat, target, None).await,
+        };
+        Fetched { observation: earlier.after(target, fetched.observation), body: fetched.body }
+    }
+}
