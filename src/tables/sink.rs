@@ -171,6 +171,17 @@ impl TableFile {
         self.rows
     }
 
+    /// Writes the row group at hand where it has so many rows: until then it is held in memory.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn end_row_group_of(&mut self, rows: usize) -> Result<(), SinkError> {
+        if self.writer.in_progress_rows() < rows {
+            return Ok(());
+        }
+        self.writer.flush().map_err(|source| self.place.write_error(source))
+    }
+
     /// Ends the file. It is whole now, but still has its temporary name.
     ///
     /// # Errors

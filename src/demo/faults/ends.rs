@@ -18,7 +18,7 @@ const CONCURRENCY: usize = 64;
 /// How long an answer takes: so long that a run does not end before it is ended.
 const ANSWER: Duration = Duration::from_millis(100);
 /// Small parts, so that a crash costs little.
-const SMALL_PARTS: [&str; 4] = ["--part-rows", "200", "--part-seconds", "0.3"];
+const SMALL_PARTS: [&str; 4] = ["--part-rows", "100", "--part-seconds", "0.3"];
 /// How long a run that was asked to stop may take.
 const LONGEST_STOP: Duration = Duration::from_secs(12);
 
@@ -37,7 +37,7 @@ pub(super) fn killed(bench: &Bench) -> anyhow::Result<Outcome> {
     if !Street::is_possible() {
         return Ok(Outcome::skipped(NO_STREET));
     }
-    let (origins, kills) = (bench.scale.of(2_000, 10_000), bench.scale.of(4, 20));
+    let (origins, kills) = (bench.scale.of(3_000, 10_000), bench.scale.of(4, 20));
     let street = slow_street()?;
     let ledger = Ledger::healthy(street.origins(origins));
     let fetch = Fetch::of(bench, &ledger, CONCURRENCY, &SMALL_PARTS)?;
@@ -45,7 +45,7 @@ pub(super) fn killed(bench: &Bench) -> anyhow::Result<Outcome> {
     let (mut done, mut opened) = (0, 0);
     for _ in 0..kills {
         let mut running = fetch.start()?;
-        sleep(moment(&mut seeded, 10, bench.scale.of(500, 900)));
+        sleep(moment(&mut seeded, 10, bench.scale.of(700, 900)));
         // A run that was faster than the bench has nothing more to be killed.
         anyhow::ensure!(!running.has_ended()?, "a run ended before it was killed");
         running.kill()?;
