@@ -202,9 +202,7 @@ impl Parts {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let file = self.file(table)?;
-        file.write(batch)?;
-        file.end_row_group_of(ROW_GROUP_ROWS)
+        self.file(table)?.write(batch)
     }
 
     /// Counts octets of bodies.
@@ -220,7 +218,7 @@ impl Parts {
             _ => (&mut self.current.fetches, fetches::schema()),
         };
         if file.is_none() {
-            *file = Some(TableFile::create_part(&self.folder, table, part, schema)?);
+            *file = Some(TableFile::create_part(&self.folder, table, part, schema, ROW_GROUP_ROWS)?);
         }
         Ok(file.as_mut().expect("made above"))
     }

@@ -119,8 +119,8 @@ pub(super) fn disk_full(bench: &Bench) -> anyhow::Result<Outcome> {
     let street = Street::open(|address, _| {
         // Text that no compression makes small.
         let mut seeded = Seeded::new(8, u64::from(u32::from(address)));
-        let noise: String = (0..60).map(|_| format!("{:016x}", seeded.next())).collect();
-        Response::text(format!("User-agent: *\n# {noise}\nDisallow: /{address}\n")).into()
+        let noise: Vec<String> = (0..60).map(|_| format!("{:016x}", seeded.next())).collect();
+        Response::text(format!("User-agent: *\n# {}\nDisallow: /{address}\n", noise.concat())).into()
     })?;
     let ledger = Ledger::healthy(street.origins(bench.scale.of(5_000, 5_000)));
     let fetch = Fetch::of(bench, &ledger, CONCURRENCY, &["--part-rows", "500", "--part-seconds", "60"])?;

@@ -55,8 +55,8 @@ pub(super) fn hostile_text(bench: &Bench) -> anyhow::Result<Outcome> {
     for index in 0..bodies {
         fs::write(folder.join(name(index)), body(index))?;
     }
-    let urls: String = (0..bodies).map(|index| format!("https://h{index}.test/{}\n", path(index))).collect();
-    fs::write(bench.folder.join("urls.txt"), urls)?;
+    let urls: Vec<String> = (0..bodies).map(|index| format!("https://h{index}.test/{}\n", path(index))).collect();
+    fs::write(bench.folder.join("urls.txt"), urls.concat())?;
     let mut outcome = tables(bench, bodies)?;
     let complaints: Vec<String> = (0..bodies)
         .into_par_iter()

@@ -60,7 +60,7 @@ pub(super) fn run(folder: &Path, ledger: &Ledger, settings: FetchSettings, concu
         lists: OriginInputs::open(&[list.to_string_lossy().into_owned()], None)?,
         urls: None,
         limit: None,
-        history: None,
+        history: settings.history.clone(),
         concurrency: NonZeroUsize::new(concurrency).unwrap_or(NonZeroUsize::MIN),
         matching: Matching::Rfc9309,
         most_failures: None,

@@ -134,7 +134,7 @@ impl Ledger {
 }
 
 impl Expected {
-    fn fits(&self, class: &str, reason: Option<&str>, flags: &[&str]) -> bool {
+    fn fits(self, class: &str, reason: Option<&str>, flags: &[&str]) -> bool {
         class == self.class.as_str()
             && (self.reason.is_none() || reason == self.reason.map(Reason::as_str))
             && self.flag.is_none_or(|flag| flags.contains(&flag.as_str()))
@@ -154,6 +154,19 @@ struct Found {
 fn text(batch: &RecordBatch, name: &str) -> anyhow::Result<StringArray> {
     let column = batch.column_by_name(name).with_context(|| format!("no column {name}"))?;
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
+}
+
+/// Columns of a table, as text, over all its files; null is empty.
+pub(super) fn texts_of(folder: &Path, columns: &[&str]) -> anyhow::Result<Vec<Vec<String>>> {
+    let mut rows = Vec::new();
+    for path in files_below(folder) {
+        for batch in ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?.build()? {
+            let batch = batch?;
+            let columns = columns.iter().map(|name| text(&batch, name)).collect::<anyhow::Result<Vec<_>>>()?;
+            rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|c| c.value(row).to_owned()).collect()));
+        }
+    }
+    Ok(rows)
 }
 
 /// Files below a folder.

@@ -23,6 +23,7 @@
 //! (the pipeline within this process).
 
 mod child;
+mod clock;
 mod ends;
 mod forms;
 mod guarded;
@@ -77,6 +78,8 @@ names! {
         M14 => "M14",
         /// Name servers in trouble.
         M15 => "M15",
+        /// Copies, outages, a clock that was set back.
+        M16 => "M16",
     }
 }
 
@@ -100,6 +103,7 @@ impl Load {
             Self::M13 => "random octets",
             Self::M14 => "hostile text, all forms",
             Self::M15 => "name servers in trouble",
+            Self::M16 => "copies, outages, the clock",
         }
     }
 }
@@ -291,9 +295,10 @@ pub fn play(load: Load, bench: &Bench) -> anyhow::Result<Played> {
         Load::M10 => manners::waits(bench),
         Load::M11 => redirects::graphs(bench),
         Load::M12 => guarded::spellings(bench),
-        Load::M13 => octets::random(bench),
+        Load::M13 => Ok(octets::random(bench)),
         Load::M14 => forms::hostile_text(bench),
         Load::M15 => resolvers::troubled_names(bench),
+        Load::M16 => clock::history(bench),
     }?;
     let played = Played { load, outcome, duration: start.elapsed() };
     if !played.has_failed() {

@@ -88,23 +88,27 @@ fn read(body: &[u8], matching: Matching) {
 }
 
 /// A million bodies.
-pub(super) fn random(bench: &Bench) -> anyhow::Result<Outcome> {
+pub(super) fn random(bench: &Bench) -> Outcome {
     let bodies: u64 = bench.scale.of(20_000, 1_000_000);
-    let (panics, longest) = (0..bodies)
+    let (panics, slowest) = (0..bodies)
         .into_par_iter()
         .map(|index| {
             let tried = patiently(&body(index));
-            (u64::from(tried.has_panicked), tried.duration)
+            (u64::from(tried.has_panicked), (tried.duration, index))
         })
-        .reduce(|| (0, Duration::ZERO), |one, other| (one.0 + other.0, one.1.max(other.1)));
+        .reduce(Default::default, |one, other| (one.0 + other.0, one.1.max(other.1)));
     let mut outcome = Outcome {
         tally: Tally { injected: bodies, survived: bodies - panics, panics, ..Tally::default() },
         ..Outcome::default()
     };
+    let (longest, index) = slowest;
     outcome.fact(format!("{} bodies, the slowest {:.1} ms", number(bodies), longest.as_secs_f64() * 1e3));
     // The small run is that of tests, where speed decides nothing.
-    outcome.require(bench.scale == Scale::Small || longest <= LONGEST, || format!("a body took {longest:?}"));
-    Ok(outcome)
+    outcome.require(bench.scale == Scale::Small || longest <= LONGEST, || {
+        let _ = std::fs::write(bench.folder.join("slowest.txt"), body(index));
+        format!("body {index} took {longest:?}; it is kept in {}", bench.folder.display())
+    });
+    outcome
 }
 
 fn patiently(body: &[u8]) -> Tried {

@@ -63,15 +63,10 @@ pub(super) fn whole(ledger: &Ledger, bench: &Bench, ended: &Ended) -> anyhow::Re
     ledger.check(&output, &mut outcome)?;
     let left = leftovers(&output);
     outcome.require(left == 0, || format!("{left} temporary files are left"));
-    let seconds = ended.duration.as_secs_f64();
-    let rate = number((whole_number(ledger.len()) / seconds.max(0.001)) as u64);
+    let milliseconds = ended.duration.as_millis().max(1);
+    let rate = number(u64::try_from(ledger.len() as u128 * 1_000 / milliseconds).unwrap_or(u64::MAX));
     outcome.fact(format!("{rate} origins/s, peak memory {}", mib(ended.peak_mib())));
     Ok(outcome)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52, for a rate")]
-const fn whole_number(count: usize) -> f64 {
-    count as f64
 }
 
 /// Rules of about a kilobyte, different for every seed.
