@@ -127,7 +127,8 @@ fn a_killed_run_goes_on_where_it_was() {
     let before = web.requests.load(Ordering::Relaxed);
     run(folder.path(), &arguments(&[]), 0);
     let asked = web.requests.load(Ordering::Relaxed) - before;
-    assert!(asked <= 400 - 3 * 40, "{asked} of 400 were asked again");
+    // One row is the line without an origin.
+    assert!(asked <= 400 - 3 * 40 + 1, "{asked} of 400 were asked again");
     let mut rows = all_parts(&folder.path().join("out"), "fetches", &["origin", "fetch_class"]);
     rows.retain(|row| row[0].is_none());
     assert_eq!(rows, [vec![None, Some("invalid_target".to_owned())]]);
