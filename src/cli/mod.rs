@@ -12,6 +12,7 @@ mod health;
 mod interrupt;
 mod live;
 mod log;
+mod preflight;
 mod progress;
 mod scan;
 mod show;

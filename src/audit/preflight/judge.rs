@@ -34,7 +34,9 @@ pub fn judge(
     let path = RawPath::read(url.as_bytes(), terms.matching).prepare(&mut buffer);
     let judged = match Answer::before_rules(terms.policy, seen.class, seen.outage(), &path) {
         Some(answer) => Judged::without_rules(answer),
-        None => body.map_or(Judged::without_rules(Answer::NOT_COLLECTED), |body| by_rules(terms, identity, &path, body)),
+        None => {
+            body.map_or(Judged::without_rules(Answer::NOT_COLLECTED), |body| by_rules(terms, identity, &path, body))
+        }
     };
     let answer = judged.answer;
     let is_deferred = terms.missing == Missing::Defer && answer.source == DecisionSource::Missing;
@@ -121,7 +123,10 @@ mod tests {
         let seen = Observation::of_class(FetchClass::Ok, None);
         let found = answer(Terms::default(), "FooBot", "https://a.test/x/1", &seen, Some(BODY));
         assert_eq!((found.decision, found.rule_line), (Decision::Deny, Some(2)));
-        assert_eq!((found.matched_rule.as_deref(), found.group_source), (Some("Disallow: /x"), Some(GroupSource::Star)));
+        assert_eq!(
+            (found.matched_rule.as_deref(), found.group_source),
+            (Some("Disallow: /x"), Some(GroupSource::Star))
+        );
         let found = answer(Terms::default(), "Googlebot-Image", "https://a.test/x/1", &seen, Some(BODY));
         assert_eq!((found.decision, found.group_source), (Decision::Allow, Some(GroupSource::Fallback)));
         let found = answer(Terms::default(), "FooBot", "https://a.test/x/1", &seen, None);
@@ -156,6 +161,9 @@ mod tests {
         assert_eq!(found(&seen).decision, Decision::Deny);
         seen.unreachable_since = Some(MONTH);
         seen.body_sha256 = Some([0; 32]);
-        assert_eq!((found(&seen).decision, found(&seen).decision_source), (Decision::Allow, Some(DecisionSource::NoMatch)));
+        assert_eq!(
+            (found(&seen).decision, found(&seen).decision_source),
+            (Decision::Allow, Some(DecisionSource::NoMatch))
+        );
     }
 }
