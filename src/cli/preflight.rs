@@ -27,7 +27,7 @@ pub(super) fn preflight(global: &Global, args: &CheckArgs) -> Result<Exit, Faile
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let found = runtime.map_err(Failed::running)?.block_on(ask(&fetcher, cache.as_ref(), &question));
     if let Some(fault) = found.cache_fault {
-        remark(global, &format!("{:#}", anyhow::Error::from(fault)));
+        warn(global, &format!("{:#}", anyhow::Error::from(fault)));
     }
     match global.format {
         Format::Json => {
@@ -64,7 +64,7 @@ fn identity(global: &Global, given: &str, plan: &Plan) -> Result<Option<Identity
                 (None, []) => "the registry knows no crawler in it".to_owned(),
                 (None, known) => format!("the registry knows more than one crawler in it: {}", known.join(", ")),
             };
-            remark(global, &format!("--as takes a product token, and this is a User-Agent header; {then}"));
+            warn(global, &format!("--as takes a product token, and this is a User-Agent header; {then}"));
             crawler
         }
     };
@@ -72,9 +72,9 @@ fn identity(global: &Global, given: &str, plan: &Plan) -> Result<Option<Identity
 }
 
 /// Says what is no error, where anybody wants to know.
-fn remark(global: &Global, text: &str) {
+fn warn(global: &Global, text: &str) {
     if !global.quiet {
-        show::remark(&for_people(text));
+        show::remark(&format!("warning: {}", for_people(text)));
     }
 }
 

@@ -64,14 +64,12 @@ impl Asking<'_> {
             Ok(origin) => origin,
             Err(reason) => return UrlAnswer::unresolved(url, reason.as_str(), Some(DecisionSource::Invalid)),
         };
-        let place = match self.seen.iter().position(|seen| seen.origin == origin) {
-            Some(place) => place,
-            None => {
-                let seen = self.ask(origin).await;
-                self.seen.push(seen);
-                self.seen.len() - 1
-            }
-        };
+        let known = self.seen.iter().position(|seen| seen.origin == origin);
+        let place = known.unwrap_or(self.seen.len());
+        if known.is_none() {
+            let seen = self.ask(origin).await;
+            self.seen.push(seen);
+        }
         let Seen { origin, observation, body } = &self.seen[place];
         judge(terms, identity, (url, origin), (observation, body.as_deref()))
     }
