@@ -141,7 +141,7 @@ fn seen(answer: &UrlAnswer) -> Option<String> {
     if let Some(status) = answer.robots_status {
         text += &format!(", status {status}");
     }
-    if let Some(time) = answer.checked_at.and_then(time_text) {
+    if let Some(time) = answer.checked_at.and_then(|time| time_text(time, 0)) {
         text += &format!(", at {time}");
     }
     Some(match answer.answer_from {

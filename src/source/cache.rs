@@ -369,6 +369,24 @@ mod tests {
     }
 
     #[test]
+    fn who_reads_while_others_write_sees_a_whole_copy() {
+        let (_folder, cache) = cache();
+        let origin = origin("a.test");
+        let large = vec![b'#'; 100_000];
+        let keep = |body: &[u8]| cache.keep(&origin, &seen(FetchClass::Ok, Some(body)), Some(body)).expect("kept");
+        keep(BODY);
+        std::thread::scope(|scope| {
+            for body in [BODY, &large] {
+                scope.spawn(move || (0..30).for_each(|_| keep(body)));
+            }
+            for _ in 0..60 {
+                let found = cache.find(&origin).expect("a copy").body.expect("a body");
+                assert!(found == BODY || found == large);
+            }
+        });
+    }
+
+    #[test]
     fn an_outage_keeps_the_last_good_copy() {
         let (_folder, cache) = cache();
         let origin = origin("a.test");

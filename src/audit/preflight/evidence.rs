@@ -205,10 +205,10 @@ pub fn strictest(decisions: impl IntoIterator<Item = Decision>) -> Option<Decisi
     })
 }
 
-/// A time as text: RFC 3339, in UTC.
+/// A time as text, with so many digits behind the seconds: RFC 3339, in UTC.
 #[must_use]
-pub fn time_text(time: Timestamp) -> Option<String> {
-    jiff::Timestamp::from_microsecond(time).ok().map(|time| time.to_string())
+pub fn time_text(time: Timestamp, digits: usize) -> Option<String> {
+    jiff::Timestamp::from_microsecond(time).ok().map(|time| format!("{time:.digits$}"))
 }
 
 fn word<S: Serializer>(word: &impl std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
@@ -225,7 +225,7 @@ fn words<S: Serializer>(word: &Option<impl std::fmt::Display>, serializer: S) ->
 
 #[expect(clippy::ref_option, reason = "serde gives it so")]
 fn time<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-    words(&time.and_then(time_text), serializer)
+    words(&time.and_then(|time| time_text(time, 6)), serializer)
 }
 
 #[cfg(test)]

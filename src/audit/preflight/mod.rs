@@ -74,6 +74,7 @@ pub struct Question {
     pub terms: Terms,
 }
 
+#[cfg(feature = "http")]
 impl Question {
     /// The URL and where it led.
     fn path(&self) -> impl Iterator<Item = &str> {
