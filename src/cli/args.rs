@@ -8,6 +8,7 @@ use ipnet::IpNet;
 
 use super::exit::Failed;
 use super::fail_on::FailOn;
+use super::faults::{Faults, Only};
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
 /// Audit the robots.txt of very many origins
@@ -392,6 +393,12 @@ pub(super) struct DemoArgs {
     /// Another web for another number
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Play the loads of the fault matrix instead: small or full
+    #[arg(long, value_name = "SIZE", hide_possible_values = true)]
+    pub(super) faults: Option<Faults>,
+    /// Only these loads, such as M4,M6
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "faults")]
+    pub(super) only: Vec<Only>,
     /// Folder for the tables
     #[arg(short, long, value_name = "DIR", default_value = "outputs/demo")]
     pub(super) output: PathBuf,

@@ -48,7 +48,7 @@ pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     let subject = Subject::new(&plan, answered.observation.class, Some(&answered.body));
     let checked = Checked { plan: &plan, answered: &answered, subject: &subject, urls: &urls };
     match global.format {
-        Format::Json => show::text(&format!("{:#}\n", checked.json(&side_by_side(&options)?)))?,
+        Format::Json => show::json(&checked.json(&side_by_side(&options)?))?,
         Format::Table => show::lines(&checked.text())?,
     };
     let refused = args.exit_code && checked.any_refused();

@@ -8,6 +8,7 @@ mod demo;
 mod descriptors;
 mod exit;
 mod fail_on;
+mod faults;
 mod health;
 mod interrupt;
 mod live;

@@ -31,8 +31,8 @@ pub(super) fn preflight(global: &Global, args: &CheckArgs) -> Result<Exit, Faile
     }
     match global.format {
         Format::Json => {
-            let record = serde_json::to_string_pretty(&found.evidence).map_err(Failed::running)?;
-            show::text(&(record + "\n"))?
+            let record = serde_json::to_value(&found.evidence).map_err(Failed::running)?;
+            show::json(&record)?
         }
         Format::Table => show::lines(&in_words(&found.evidence))?,
     };

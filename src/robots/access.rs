@@ -121,6 +121,10 @@ names! {
         Handshake => "handshake",
         /// The TLS handshake ran out of time.
         Tls => "tls",
+        /// The name exists, without an address.
+        NoData => "no_data",
+        /// No name server answered in time.
+        DnsTimeout => "dns_timeout",
         /// Status line and headers ran out of time.
         Headers => "headers",
         /// The body stood still for too long.

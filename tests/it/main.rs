@@ -13,6 +13,8 @@ mod documents;
 #[cfg(feature = "cli")]
 mod duckdb;
 #[cfg(feature = "cli")]
+mod faults;
+#[cfg(feature = "cli")]
 mod fetch_cases;
 mod hostile;
 mod layers;

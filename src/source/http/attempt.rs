@@ -41,7 +41,8 @@ impl Fetcher {
                     note_redirect(seen, location_as_given(&answer));
                     return Err(FetchClass::RedirectInvalid.into());
                 }
-                status => return self.last_answer(status, answer, seen, &mut trip.time).await,
+                // Boxed, as the exchange is: an origin that waits for its turn does so in this future.
+                status => return Box::pin(self.last_answer(status, answer, seen, &mut trip.time)).await,
             }
         }
     }
@@ -82,7 +83,7 @@ impl Fetcher {
             Scheme::Http | Scheme::Https => Form::Origin,
         };
         let question = Question { place, form, user_agent: &self.user_agent, validators };
-        let answer = exchange::ask(wire?, &question, &self.limits, &mut trip.time).await?;
+        let answer = Box::pin(exchange::ask(wire?, &question, &self.limits, &mut trip.time)).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));

@@ -160,14 +160,18 @@ impl Connector {
         self.tally.count_look_up(&answer);
         match answer {
             NameAnswer::Addresses(addresses) if !addresses.is_empty() => Ok(addresses),
-            NameAnswer::Addresses(_) | NameAnswer::NxDomain | NameAnswer::NoData => Err(FetchClass::DnsNxdomain.into()),
-            NameAnswer::Failure | NameAnswer::Timeout => Err(FetchClass::DnsFailure.into()),
+            NameAnswer::NxDomain => Err(FetchClass::DnsNxdomain.into()),
+            NameAnswer::Addresses(_) | NameAnswer::NoData => {
+                Err(Failure::because(FetchClass::DnsNxdomain, Reason::NoData))
+            }
+            NameAnswer::Failure => Err(FetchClass::DnsFailure.into()),
+            NameAnswer::Timeout => Err(Failure::because(FetchClass::DnsFailure, Reason::DnsTimeout)),
         }
     }
 
     async fn ask_for(&self, name: &str) -> NameAnswer {
         match &self.reach {
-            Reach::System(resolver) => resolver.look_up(name, self.limits.connect).await,
+            Reach::System(resolver) => Box::pin(resolver.look_up(name, self.limits.connect)).await,
             Reach::Embedded(network) => look_up_embedded(network, name, self.limits.connect).await,
         }
     }
@@ -186,7 +190,8 @@ impl Connector {
         }
         let stream = match origin.scheme() {
             Scheme::Http => Stream::Plain(tcp),
-            Scheme::Https => Stream::Tls(self.open_tls(tcp, origin, left, &mut trip.time).await?),
+            // Boxed: many origins wait for their turn here, and their futures are as large as the largest part.
+            Scheme::Https => Stream::Tls(Box::pin(self.open_tls(tcp, origin, left, &mut trip.time)).await?),
         };
         Ok(Wire { stream, _turn: turn })
     }

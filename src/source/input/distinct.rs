@@ -27,9 +27,22 @@ pub struct ListCounts {
 /// Origins seen so far: 16 octets of hash each, never the text.
 ///
 /// The hash is the beginning of a SHA-256, so that no list can be written in which an origin hides another.
-#[derive(Debug, Default)]
+///
+/// Many small sets instead of a large one: a set that grows holds both its old and its new table for a while, and that
+/// would cost half as much again of everything.
+#[derive(Debug)]
 pub struct SeenOrigins {
-    seen: HashSet<Mark, BuildHasherDefault<MarkHasher>>,
+    sets: Box<[HashSet<Mark, BuildHasherDefault<MarkHasher>>]>,
+    count: usize,
+}
+
+/// Sets that origins are spread over.
+const SETS: usize = 64;
+
+impl Default for SeenOrigins {
+    fn default() -> Self {
+        Self { sets: (0..SETS).map(|_| HashSet::default()).collect(), count: 0 }
+    }
 }
 
 impl SeenOrigins {
@@ -40,25 +53,29 @@ impl SeenOrigins {
 
     /// Adds an origin, given as its text in normal form; whether it was new.
     pub fn insert_text(&mut self, origin: &str) -> bool {
-        self.seen.insert(Mark::of(origin))
+        let mark = Mark::of(origin);
+        let is_new = self.sets[mark.set()].insert(mark);
+        self.count += usize::from(is_new);
+        is_new
     }
 
     /// Whether the origin was added.
     #[must_use]
     pub fn contains(&self, origin: &Origin) -> bool {
-        self.seen.contains(&Mark::of(origin.as_str()))
+        let mark = Mark::of(origin.as_str());
+        self.sets[mark.set()].contains(&mark)
     }
 
     /// How many were added.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.seen.len()
+        self.count
     }
 
     /// Whether none was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
+        self.count == 0
     }
 }
 
@@ -70,6 +87,11 @@ impl Mark {
         let digest: [u8; 32] = Sha256::digest(origin).into();
         let (halves, _) = digest.as_chunks::<8>();
         Self([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])
+    }
+
+    /// The set that it belongs to; places within a set come from the other half.
+    fn set(&self) -> usize {
+        usize::from(self.0[1].to_le_bytes()[0]) % SETS
     }
 }
 

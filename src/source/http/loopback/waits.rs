@@ -268,5 +268,4 @@ async fn an_origin_that_waits_takes_little_memory() {
     let mut trip = Trip { seat: &mut seat, time: TimeLeft::new(&fetcher.limits), validators: None };
     let attempt = size_of_val(&fetcher.follow(&target.origin, &mut seen, &mut trip));
     assert!(whole + attempt <= 8 * 1024, "{whole} and {attempt} octets");
-    eprintln!("{whole} and {attempt} octets");
 }
