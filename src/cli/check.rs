@@ -31,6 +31,9 @@ struct Answered {
 
 /// Checks.
 pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
+    if args.preflight.is_asked() {
+        return super::preflight::preflight(global, args);
+    }
     let options = global.options(args.manners.options().or(args.ask.options()))?;
     let plan = options.plan().map_err(Failed::before)?;
     if let Some(odd) = args.url.iter().find(|url| !is_path_or_url(url)) {

@@ -13,6 +13,7 @@ mod health;
 mod interrupt;
 mod live;
 mod log;
+mod preflight;
 mod progress;
 mod scan;
 mod show;

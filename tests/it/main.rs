@@ -24,6 +24,8 @@ mod naive;
 #[cfg(feature = "cli")]
 mod pages;
 #[cfg(feature = "cli")]
+mod preflight;
+#[cfg(feature = "cli")]
 mod program;
 #[cfg(feature = "cli")]
 mod resume;
