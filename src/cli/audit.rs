@@ -7,6 +7,7 @@ use super::args::{AuditArgs, Global};
 use super::exit::{Exit, Failed};
 use super::progress::Progress;
 use super::scan::{Start, conclude};
+use super::show;
 use crate::audit::event::{Event, Stage};
 use crate::audit::output::{Output, clear};
 use crate::audit::run::{self, Source};
@@ -14,6 +15,8 @@ use crate::source::folder::Folder;
 use crate::source::input::UrlInputs;
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
+use crate::tables::journal::Journaled;
+use crate::tables::text::for_people;
 
 /// Audits.
 pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
@@ -21,6 +24,15 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let options = global.options(args.ask.options())?;
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let source = source(&args.from)?;
+    if !global.quiet
+        && !args.from.starts_with("dir:")
+        && Journaled::read(Path::new(&args.from)).is_ok_and(|journal| journal.is_some())
+    {
+        show::remark(&format!(
+            "{} holds an unfinished run: its whole parts are read, and no more",
+            for_people(&args.from)
+        ));
+    }
     let urls = match &args.urls.urls[..] {
         [] => None,
         paths => Some(UrlInputs::open(paths, args.urls.url_column.as_deref()).map_err(Failed::before)?),
