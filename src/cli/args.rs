@@ -253,6 +253,47 @@ pub(super) struct LimitArgs {
     pub(super) max_body: Option<usize>,
 }
 
+/// The question before one fetch.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Before an agent fetches")]
+pub(super) struct PreflightArgs {
+    /// Answer for the crawler with this product token, once, with evidence; takes the place of --crawlers
+    #[arg(long = "as", value_name = "TOKEN", requires = "live", conflicts_with = "url")]
+    pub(super) identity: Option<String>,
+    /// The same without --as: nobody is named, and the answer is `unresolved`
+    #[arg(long, requires = "live", conflicts_with = "url")]
+    pub(super) preflight: bool,
+    /// URL in full that a redirect of the page led to; may be repeated, in order. The strictest answer counts
+    #[arg(long, value_name = "URL", requires = "live", conflicts_with = "url")]
+    pub(super) hop: Vec<String>,
+    /// Where there is no robots.txt: allow as the policy has it, or defer [default: allow]
+    #[arg(long, value_name = "ANSWER", requires = "live", hide_possible_values = true)]
+    pub(super) missing: Option<MissingFile>,
+    /// Folder of copies, so that the next call costs no request [default: robots-audit in the user's cache folder]
+    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "no_cache")]
+    pub(super) cache: Option<PathBuf>,
+    /// Use no copies and keep none
+    #[arg(long, requires = "live")]
+    pub(super) no_cache: bool,
+}
+
+/// What is made of a missing file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum MissingFile {
+    /// As the policy has it.
+    Allow,
+    /// Not now.
+    Defer,
+}
+
+impl PreflightArgs {
+    /// Whether this is the question before a fetch.
+    pub(super) fn is_asked(&self) -> bool {
+        let Self { identity, preflight, hop, missing, cache, no_cache } = self;
+        identity.is_some() || *preflight || !hop.is_empty() || missing.is_some() || cache.is_some() || *no_cache
+    }
+}
+
 /// `scan`.
 #[derive(Debug, Args)]
 pub(super) struct ScanArgs {
@@ -307,52 +348,11 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     pub(super) exit_code: bool,
     #[command(flatten)]
-    pub(super) preflight: PreflightArgs,
-    #[command(flatten)]
     pub(super) ask: AskArgs,
     #[command(flatten)]
+    pub(super) preflight: PreflightArgs,
+    #[command(flatten)]
     pub(super) manners: MannersArgs,
-}
-
-/// The question before one fetch.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Before an agent fetches")]
-pub(super) struct PreflightArgs {
-    /// Answer for the crawler with this product token, once, with evidence; takes the place of --crawlers
-    #[arg(long = "as", value_name = "TOKEN", requires = "live", conflicts_with = "url")]
-    pub(super) identity: Option<String>,
-    /// The same without --as: nobody is named, and the answer is `unresolved`
-    #[arg(long, requires = "live", conflicts_with = "url")]
-    pub(super) preflight: bool,
-    /// URL in full that a redirect of the page led to; may be repeated, in order. The strictest answer counts
-    #[arg(long, value_name = "URL", requires = "live", conflicts_with = "url")]
-    pub(super) hop: Vec<String>,
-    /// Where there is no robots.txt: allow as the policy has it, or defer [default: allow]
-    #[arg(long, value_name = "ANSWER", requires = "live", hide_possible_values = true)]
-    pub(super) missing: Option<MissingFile>,
-    /// Folder of copies, so that the next call costs no request [default: robots-audit in the user's cache folder]
-    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "no_cache")]
-    pub(super) cache: Option<PathBuf>,
-    /// Use no copies and keep none
-    #[arg(long, requires = "live")]
-    pub(super) no_cache: bool,
-}
-
-/// What is made of a missing file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum MissingFile {
-    /// As the policy has it.
-    Allow,
-    /// Not now.
-    Defer,
-}
-
-impl PreflightArgs {
-    /// Whether this is the question before a fetch.
-    pub(super) fn is_asked(&self) -> bool {
-        let Self { identity, preflight, hop, missing, cache, no_cache } = self;
-        identity.is_some() || *preflight || !hop.is_empty() || missing.is_some() || cache.is_some() || *no_cache
-    }
 }
 
 /// `crawlers`.
