@@ -315,6 +315,21 @@ pub(super) struct CheckArgs {
     /// Fetch the robots.txt of the URL's origin
     #[arg(long)]
     pub(super) live: bool,
+    /// End with code 2 where a URL is denied or deferred
+    #[arg(long)]
+    pub(super) exit_code: bool,
+    #[command(flatten)]
+    pub(super) view: ViewArgs,
+    #[command(flatten)]
+    pub(super) ask: AskArgs,
+    #[command(flatten)]
+    pub(super) manners: MannersArgs,
+}
+
+/// What is shown of a check.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is shown")]
+pub(super) struct ViewArgs {
     /// Explain each answer in full, as is done for one URL and one crawler
     #[arg(long)]
     pub(super) explain: bool,
@@ -324,13 +339,6 @@ pub(super) struct CheckArgs {
     /// Ask the training token instead of crawlers: in favor, against or none expressed
     #[arg(long, conflicts_with = "explain")]
     pub(super) training: bool,
-    /// End with code 2 where a URL is denied or deferred
-    #[arg(long)]
-    pub(super) exit_code: bool,
-    #[command(flatten)]
-    pub(super) ask: AskArgs,
-    #[command(flatten)]
-    pub(super) manners: MannersArgs,
 }
 
 /// What `check --help` ends with.

@@ -32,7 +32,8 @@ pub(super) fn around(body: &[u8], robots: &Robots<'_>, asked: &Asked, hit: Hit) 
     let deciding = u32::from(hit.line);
     let mut wanted: BTreeSet<u32> =
         (deciding.saturating_sub(NEIGHBOURS)..=deciding.saturating_add(NEIGHBOURS)).collect();
-    wanted.extend(agent_line(robots, asked, hit).map(u32::from));
+    let agent = agent_line(robots, asked, hit);
+    wanted.extend(agent.map(u32::from));
     let octets = readable(body, robots.matching.parse_octets()).octets;
     let last = deciding.saturating_add(NEIGHBOURS);
     let lines = Lines::of(octets).with_comments().take_while(|(line, _)| u32::from(*line) <= last);
@@ -41,13 +42,28 @@ pub(super) fn around(body: &[u8], robots: &Robots<'_>, asked: &Asked, hit: Hit) 
         text: of_octets_cut(text, LINE_OCTETS).into_owned(),
         decides: line == hit.line,
     };
-    let mut shown: Vec<ContextLine> = lines.filter(|(line, _)| wanted.contains(&u32::from(*line))).map(shown).collect();
+    let shown: Vec<ContextLine> = lines.filter(|(line, _)| wanted.contains(&u32::from(*line))).map(shown).collect();
+    let agent = agent.map(u32::from);
+    paragraph(shown)
+        .into_iter()
+        .filter(|line| line.is_near || Some(line.shown.line) == agent)
+        .map(|line| line.shown)
+        .collect()
+}
+
+/// A line, and whether no blank one parts it from the line that decides.
+struct Near {
+    shown: ContextLine,
+    is_near: bool,
+}
+
+fn paragraph(lines: Vec<ContextLine>) -> Vec<Near> {
     let is_blank = |line: &ContextLine| line.text.trim_ascii().is_empty();
-    while shown.last().is_some_and(is_blank) {
-        shown.pop();
-    }
-    let leading = shown.iter().take_while(|line| is_blank(line)).count();
-    shown.split_off(leading)
+    let deciding = lines.iter().position(|line| line.decides).unwrap_or(0);
+    let start = lines[..deciding].iter().rposition(is_blank).map_or(0, |blank| blank + 1);
+    let end = lines.iter().skip(deciding).position(is_blank).map_or(lines.len(), |blank| deciding + blank);
+    let near = |(place, shown)| Near { is_near: (start..end).contains(&place), shown };
+    lines.into_iter().enumerate().map(near).collect()
 }
 
 /// The user-agent line that makes the group of a rule apply.
@@ -89,6 +105,8 @@ mod tests {
                 line(8, "Disallow: /x # why", true),
             ]
         );
+        let apart = context("User-agent: *\nAllow: /\n\nDisallow: /x\n\nAllow: /y\n", "/x");
+        assert_eq!(apart, [line(1, "User-agent: *", false), line(4, "Disallow: /x", true)]);
         assert_eq!(context("User-agent: *\nDisallow: /x", "/x").len(), 2);
     }
 }

@@ -4,7 +4,7 @@ use crate::audit::compile::{crawl_delay_s, star_rules_left_behind};
 use crate::robots::group::{Choice, GroupIndex, GroupSource};
 use crate::robots::parse::{Directive, Robots, Rule};
 use crate::robots::token::{Agent, Asked, Matching, ProductToken, leading_token};
-use crate::tables::text::of_octets;
+use crate::tables::text::{is_unsafe, of_octets};
 
 /// The groups that apply to a crawler.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +93,8 @@ fn merged<'r>(name: &str, choice: &Choice<'_>, rules: impl Iterator<Item = &'r R
     lines
 }
 
-/// A rule as a line. Octets that are no UTF-8 are escaped, which changes nothing of what it matches.
+/// A rule as a line. Octets that are no UTF-8, and characters that nobody would see, are escaped, which changes nothing
+/// of what it matches; control octets of ASCII have no other form.
 fn rule(rule: &Rule<'_>) -> String {
     let directive = match rule.directive {
         Directive::Allow => "Allow:",
@@ -104,10 +105,22 @@ fn rule(rule: &Rule<'_>) -> String {
     }
     let mut line = format!("{directive} ");
     for chunk in rule.value.utf8_chunks() {
-        line += chunk.valid();
-        chunk.invalid().iter().for_each(|octet| line += &format!("%{octet:02X}"));
+        for c in chunk.valid().chars() {
+            if !c.is_ascii() && is_unsafe(c) {
+                escape(&mut line, c.encode_utf8(&mut [0; 4]).as_bytes());
+            } else {
+                line.push(c);
+            }
+        }
+        escape(&mut line, chunk.invalid());
     }
     line
+}
+
+fn escape(line: &mut String, octets: &[u8]) {
+    for octet in octets {
+        *line += &format!("%{octet:02X}");
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +129,7 @@ mod tests {
 
     const FILE: &[u8] =
         b"User-agent: *\nDisallow: /s\nUser-agent: A\nUser-agent: b\nCrawl-delay: 5\nDisallow: /caf\xE9\n\
-        allow: /c\xC3\xA9\nUser-agent: a/1\nDisalow: /x\nDisallow: /y\nUser-agent: d\nDisallow:\n";
+        allow: /c\xC3\xA9\xE2\x80\x8B\nUser-agent: a/1\nDisalow: /x\nDisallow: /y\nUser-agent: d\nDisallow:\n";
 
     fn groups(name: &str, fallback: Option<&str>, star_applies: bool) -> AppliedGroups {
         let robots = Robots::parse(FILE, Matching::Rfc9309);
@@ -143,7 +156,7 @@ mod tests {
     fn the_merged_group_is_a_file_that_says_the_same() {
         assert_eq!(
             groups("a/2.0", None, true).merged,
-            ["User-agent: a", "Disallow: /caf%E9", "Allow: /c\u{e9}", "Disallow: /y"]
+            ["User-agent: a", "Disallow: /caf%E9", "Allow: /c\u{e9}%E2%80%8B", "Disallow: /y"]
         );
         assert_eq!(groups("D", None, true).merged, ["User-agent: D", "Disallow:"]);
         assert!(groups("c", None, false).merged.is_empty());

@@ -246,7 +246,8 @@ impl Panel<'_> {
         let path = RawPath::read(url, self.plan.matching).prepare(&mut buffer);
         let answer = self.explain(crawler, url).answer;
         let file = self.subject.file.as_ref();
-        let sets = self.sets.as_ref().filter(|_| answer.source == DecisionSource::Rule);
+        let sets =
+            self.sets.as_ref().filter(|_| matches!(answer.source, DecisionSource::Rule | DecisionSource::NoMatch));
         let math = sets
             .zip(file)
             .map(|(sets, file)| Math::of(&file.robots, &sets.list[sets.crawlers[crawler].rule_set], &path));

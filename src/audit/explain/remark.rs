@@ -31,9 +31,10 @@ pub(super) fn of_groups(robots: &Robots<'_>, choice: &Choice<'_>) -> Vec<Remark>
     let spans: Vec<Range<u32>> = choice.groups.iter().map(|group| span(robots, *group as usize)).collect();
     let is_within = |line: u32| spans.iter().any(|span| span.contains(&line));
     let touches = |finding: &&Finding<'_>| match finding.code {
-        Code::RuleOutsideGroup | Code::OverLimit | Code::MoreFindings => true,
-        // What hides behind such a line belongs to nobody, or to the wrong group.
-        Code::AgentWithoutToken | Code::MarkInside => true,
+        // What stands at or behind such lines belongs to nobody, or to the wrong group.
+        Code::RuleOutsideGroup | Code::AgentWithoutToken | Code::MarkInside | Code::OverLimit | Code::MoreFindings => {
+            true
+        }
         _ => is_within(finding.line.into()),
     };
     robots.findings.iter().filter(touches).map(Remark::of).collect()

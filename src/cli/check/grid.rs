@@ -16,18 +16,17 @@ const GAP: usize = 2;
 const URL_COLUMNS: usize = 60;
 
 /// The answers, in the form that fits their number.
-pub(super) fn answers(screen: &mut Screen, checked: &Checked<'_>) {
+pub(super) fn answers(screen: &mut Screen, checked: &Checked<'_>, panel: &Panel<'_>) {
     screen.end();
-    let panel = checked.subject.panel(checked.plan);
     match (checked.places().len(), checked.urls) {
         (0, _) => training(screen, checked),
-        (1, urls) => one_crawler(screen, checked, &panel, urls),
+        (1, urls) => one_crawler(screen, checked, panel, urls),
         (_, [url]) => {
             screen.line(Ink::Strong, &fitted(url, COLUMNS));
-            crawlers(screen, checked.plan, &panel, url, |_| false);
+            crawlers(screen, checked.plan, panel, url, |_| false);
             training_row(screen, checked, url);
         }
-        _ => grid(screen, checked, &panel),
+        _ => grid(screen, checked, panel),
     }
     partings(screen, checked);
 }
@@ -42,7 +41,7 @@ fn one_crawler(screen: &mut Screen, checked: &Checked<'_>, panel: &Panel<'_>, ur
         answer: explanation.answer.decision.as_str(),
         rule: Some(rule_or_source(explanation)),
     });
-    list(screen, &checked.plan.crawlers[0].token, rows.collect());
+    list(screen, &checked.plan.crawlers[0].token, &rows.collect::<Vec<_>>());
 }
 
 /// A list of URLs for the training token.
@@ -57,7 +56,7 @@ fn training(screen: &mut Screen, checked: &Checked<'_>) {
         answer: words,
         rule: training.rule.as_ref().map(|(rule, _)| rule.clone()),
     });
-    list(screen, TRAINING_TOKEN, rows.collect());
+    list(screen, TRAINING_TOKEN, &rows.collect::<Vec<_>>());
 }
 
 /// A line of a list.
@@ -69,7 +68,7 @@ struct Row<'r> {
     rule: Option<String>,
 }
 
-fn list(screen: &mut Screen, heading: &str, rows: Vec<Row<'_>>) {
+fn list(screen: &mut Screen, heading: &str, rows: &[Row<'_>]) {
     let heads: Vec<String> = rows.iter().map(|row| fitted(row.head, URL_COLUMNS)).collect();
     let head_columns = widest(heads.iter().map(String::as_str)).max(width("URL"));
     let lines: Vec<String> = rows.iter().map(|row| line_text(row.line)).collect();
@@ -159,7 +158,8 @@ impl Cells {
     /// URLs down, crawlers across, and the training token where the file names it.
     fn of(checked: &Checked<'_>, panel: &Panel<'_>) -> Self {
         let names_token = checked.subject.names_training_token();
-        let mut heads: Vec<String> = checked.plan.crawlers.iter().map(|crawler| crawler.token.clone()).collect();
+        let mut heads: Vec<String> =
+            checked.plan.crawlers.iter().map(|crawler| fitted(&crawler.token, URL_COLUMNS)).collect();
         heads.extend(names_token.then(|| "training".to_owned()));
         let row = |url: &String| {
             let answers = checked.places().map(|place| panel.explain(place, url.as_bytes()));

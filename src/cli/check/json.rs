@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Checked;
 use crate::audit::explain::group::AppliedGroups;
-use crate::audit::explain::math::{MatchingRule, Math};
+use crate::audit::explain::math::{MatchingRule, Math, Tie};
 use crate::audit::explain::remark::Remark;
 use crate::audit::explain::usage::UsageFacts;
 use crate::audit::explain::{Details, Explanation, Panel, TrainingExplanation};
@@ -108,7 +108,7 @@ fn add_details(result: &mut Map<String, Value>, details: &Details) {
         ("n_rules", json!(details.math.as_ref().map(|math| math.n_rules))),
         ("n_matching_rules", json!(details.math.as_ref().map(|math| math.n_matching))),
         ("matching_rules", json!(details.math.as_ref().map(matching_rules))),
-        ("tie", json!(details.math.as_ref().and_then(|math| math.tie).map(|tie| tie.as_str()))),
+        ("tie", json!(details.math.as_ref().and_then(|math| math.tie).map(Tie::as_str))),
         ("context", context.collect()),
         ("findings", details.remarks.iter().map(finding).collect()),
         ("usage", usage(&details.usage)),

@@ -143,7 +143,7 @@ struct Checked<'a> {
 impl Checked<'_> {
     /// The places of the crawlers asked for; none where the training token is asked instead.
     fn places(&self) -> std::ops::Range<usize> {
-        if self.args.training { 0..0 } else { 0..self.plan.crawlers.len() }
+        if self.args.view.training { 0..0 } else { 0..self.plan.crawlers.len() }
     }
 
     /// Each URL with each crawler, as asked.
@@ -182,19 +182,23 @@ impl Checked<'_> {
     /// For people: one answer in full, or several side by side.
     fn text(&self, has_colors: bool) -> String {
         let mut screen = Screen::new(has_colors);
-        let is_single = !self.args.training && self.urls.len() == 1 && self.plan.crawlers.len() == 1;
-        if self.args.merged {
+        let is_single = !self.args.view.training && self.urls.len() == 1 && self.plan.crawlers.len() == 1;
+        if self.args.view.merged {
             text::merged(&mut screen, self);
             return screen.into_text();
         }
+        let panel = self.subject.panel(self.plan);
         text::file(&mut screen, self);
-        if !is_single {
-            grid::answers(&mut screen, self);
+        if is_single {
+            let common = self.subject.panel(self.common);
+            self.pairs().for_each(|(url, place)| text::whole(&mut screen, self, &panel, &common, url, place));
+        } else {
+            grid::answers(&mut screen, self, &panel);
         }
-        if is_single || self.args.explain {
-            self.pairs().for_each(|(url, place)| text::explanation(&mut screen, self, url, place));
+        if self.args.view.explain && !is_single {
+            self.pairs().for_each(|(url, place)| text::explanation(&mut screen, self, &panel, url, place));
         }
-        text::facts(&mut screen, self);
+        text::facts(&mut screen, self, is_single);
         screen.into_text()
     }
 }

@@ -108,10 +108,10 @@ pub(super) fn widest<'t>(texts: impl IntoIterator<Item = &'t str>) -> usize {
 
 /// A text as it is shown, cut where it takes more columns; tabs are blanks.
 pub(super) fn fitted(text: &str, columns: usize) -> String {
-    // What comes behind this many octets cannot fit, and need not be looked at.
-    let end = text.floor_char_boundary(columns.saturating_mul(8));
-    let shown = for_people(&text[..end].replace('\t', " ")).into_owned();
-    if end == text.len() && shown.width() <= columns {
+    // What comes behind so many characters cannot fit, and need not be looked at.
+    let looked_at: String = text.chars().take(columns.saturating_mul(4)).collect();
+    let shown = for_people(&looked_at.replace('\t', " ")).into_owned();
+    if looked_at.len() == text.len() && shown.width() <= columns {
         return shown;
     }
     let mut kept = String::new();
@@ -128,7 +128,14 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
 
 /// A number with its noun in the singular or plural.
 pub(super) fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// A number with its digits in threes.
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let threes = digits.as_bytes().rchunks(3).rev();
+    threes.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -143,6 +150,13 @@ mod tests {
             let expected = if has_colors { "\x1b[31ma\\u{1b}[2Jb\\u{a}c\x1b[0m" } else { "a\\u{1b}[2Jb\\u{a}c" };
             assert_eq!(screen.into_text(), format!("{expected}é    日\n"));
         }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        let found = [0, 999, 1_000, 512_000, 1_234_567].map(grouped);
+        assert_eq!(found, ["0", "999", "1,000", "512,000", "1,234,567"]);
+        assert_eq!((counted(1, "rule"), counted(2_000, "rule")), ("1 rule".to_owned(), "2,000 rules".to_owned()));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! One answer in full, for people: who is asked, which group applies and why, which line decides and by what math.
 
-use super::screen::{COLUMNS, Ink, Screen, counted, fitted, widest};
+use std::borrow::Cow;
+
+use super::screen::{COLUMNS, Ink, Screen, counted, fitted, grouped, width};
 use super::words::{ink, parting, reason, training_words};
 use super::{Checked, grid};
 use crate::audit::explain::context::ContextLine;
@@ -8,14 +10,14 @@ use crate::audit::explain::group::AppliedGroups;
 use crate::audit::explain::math::{Math, Tie};
 use crate::audit::explain::remark::Remark;
 use crate::audit::explain::usage::UsageFacts;
-use crate::audit::explain::{Details, Explanation};
-use crate::robots::access::Policy;
+use crate::audit::explain::{Details, Explanation, Panel};
+use crate::robots::access::{FetchClass, Policy};
 use crate::robots::decision::DecisionSource;
 use crate::robots::finding::Severity;
 use crate::robots::group::GroupSource;
 use crate::robots::token::Matching;
 use crate::signals::fact::{Fact, FactKind};
-use crate::tables::text::of_octets_cut;
+use crate::tables::text::{for_people, of_octets_cut};
 
 /// Rules that are listed of those that match.
 const RULES_SHOWN: usize = 8;
@@ -39,32 +41,55 @@ pub(super) fn file(screen: &mut Screen, checked: &Checked<'_>) {
         text += &format!(", status {status}");
     }
     if let Some(robots) = checked.subject.robots() {
+        text += if checked.answered.body.is_empty() { ", empty" } else { "" };
         text += &format!(", {}, {}", counted(robots.groups.len(), "group"), counted(robots.rules.len(), "rule"));
     }
     if checked.plan.policy != Policy::Rfc9309 || checked.plan.matching != Matching::Rfc9309 {
         text += &format!(" (policy {}, matching {})", checked.plan.policy, checked.plan.matching);
     }
     screen.put(Ink::Strong, &checked.answered.name).put(Ink::Plain, ": ").line(Ink::Plain, &text);
+    if seen.class == FetchClass::OkSuspect {
+        let is_read =
+            if checked.plan.policy == Policy::Conservative { "does not read it" } else { "reads it all the same" };
+        screen.line(Ink::Care, &format!("this is probably no robots.txt; the policy {is_read}"));
+    }
     if let Some(cut) = checked.subject.cut() {
-        let (limit, lost, last) = (grouped(cut.limit_octets), grouped(cut.octets_lost), cut.last_line);
-        let octets = grouped(cut.octets);
-        screen.line(
-            Ink::Care,
-            &format!("cut at {limit} octets of {octets}: the last {lost}, behind line {last}, were not read"),
-        );
+        let (limit, octets, rest) = (grouped(cut.limit_octets), grouped(cut.octets), grouped(cut.octets_lost));
+        let text =
+            format!("cut at {limit} octets of {octets}: the last {rest}, behind line {}, were not read", cut.last_line);
+        screen.line(Ink::Care, &text);
     }
 }
 
-/// A number with its digits in threes.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let octets = digits.as_bytes().rchunks(3).rev();
-    octets.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
+/// One answer with all that touches it: nothing else is shown.
+pub(super) fn whole(
+    screen: &mut Screen,
+    checked: &Checked<'_>,
+    panel: &Panel<'_>,
+    common: &Panel<'_>,
+    url: &str,
+    place: usize,
+) {
+    explanation(screen, checked, panel, url, place);
+    let crawler = &checked.plan.crawlers[place].token;
+    let is_it = |known: &str| known.eq_ignore_ascii_case(crawler);
+    screen.heading("Side by side");
+    grid::crawlers(screen, checked.common, common, url, is_it);
+    let mut names = checked.common.crawlers.iter().map(|known| known.token.as_str());
+    if !names.clone().any(is_it) {
+        let columns = names.by_ref().map(width).max().unwrap_or(0);
+        grid::crawler(screen, crawler, columns, true, &panel.explain(place, url.as_bytes()));
+    }
+    screen.heading(REPORTED);
+    training(screen, checked, url);
+    usage(screen, &panel.details(place, url.as_bytes()).usage);
 }
 
+/// The heading above what changes no answer.
+const REPORTED: &str = "Reported, never applied";
+
 /// One answer, and what led to it.
-pub(super) fn explanation(screen: &mut Screen, checked: &Checked<'_>, url: &str, place: usize) {
-    let panel = checked.subject.panel(checked.plan);
+pub(super) fn explanation(screen: &mut Screen, checked: &Checked<'_>, panel: &Panel<'_>, url: &str, place: usize) {
     let explanation = panel.explain(place, url.as_bytes());
     let details = panel.details(place, url.as_bytes());
     let crawler = &checked.plan.crawlers[place].token;
@@ -73,29 +98,14 @@ pub(super) fn explanation(screen: &mut Screen, checked: &Checked<'_>, url: &str,
         screen.line(Ink::Care, &parting(found));
     }
     if let Some(groups) = panel.groups(place) {
-        screen.heading("Group");
         why(screen, crawler, &groups);
         context(screen, &details.context);
-        if let Some(math) = &details.math {
+        if let Some(math) = details.math.as_ref().filter(|math| math.n_matching > 0) {
             self::math(screen, math, &details.path);
         }
         group(screen, &groups);
     }
     remarks(screen, &details.remarks);
-    screen.heading("Side by side");
-    let common = checked.subject.panel(checked.common);
-    let is_common = checked.common.crawlers.iter().any(|known| known.token.eq_ignore_ascii_case(crawler));
-    grid::crawlers(screen, checked.common, &common, url, |known| known.eq_ignore_ascii_case(crawler));
-    if !is_common {
-        own_row(screen, checked, crawler, &explanation);
-    }
-    usage(screen, checked, url, &details.usage);
-}
-
-/// The crawler that was asked for, below the common ones that it is none of.
-fn own_row(screen: &mut Screen, checked: &Checked<'_>, crawler: &str, explanation: &Explanation) {
-    let names = checked.common.crawlers.iter().map(|known| known.token.as_str());
-    grid::crawler(screen, crawler, widest(names), true, explanation);
 }
 
 fn verdict(screen: &mut Screen, url: &str, crawler: &str, explanation: &Explanation, details: &Details) {
@@ -103,13 +113,15 @@ fn verdict(screen: &mut Screen, url: &str, crawler: &str, explanation: &Explanat
     let decision = explanation.answer.decision;
     screen.put(ink(decision), decision.as_str()).put(Ink::Plain, "  ").put(Ink::Strong, &fitted(url, COLUMNS - 30));
     screen.put(Ink::Plain, "  for ").line(Ink::Strong, &fitted(crawler, COLUMNS / 2));
-    match (&explanation.matched_rule, explanation.answer.hit) {
-        (Some(rule), Some(hit)) => {
-            screen.line(Ink::Plain, &format!("line {} decides: {}", hit.line, fitted(rule, COLUMNS - 20)));
-        }
-        _ => screen.line(Ink::Plain, reason(explanation.answer.source)),
+    if let (Some(rule), Some(hit)) = (&explanation.matched_rule, explanation.answer.hit) {
+        screen.line(Ink::Plain, &format!("line {} decides: {}", hit.line, fitted(rule, COLUMNS - 20)));
+    } else {
+        let source = explanation.answer.source;
+        let n_rules = details.math.as_ref().filter(|_| source == DecisionSource::NoMatch).map(|math| math.n_rules);
+        let rules = n_rules.map(|rules| format!(" (of {})", counted(rules, "rule"))).unwrap_or_default();
+        screen.line(Ink::Plain, &format!("{}{rules}", reason(source)));
     }
-    if explanation.answer.source == DecisionSource::Rule && !url.ends_with(details.path.as_str()) {
+    if details.math.is_some() && !url.ends_with(details.path.as_str()) {
         screen.line(Ink::Plain, &format!("compared as {}", fitted(&details.path, COLUMNS - 12)));
     }
 }
@@ -129,7 +141,8 @@ fn why(screen: &mut Screen, crawler: &str, groups: &AppliedGroups) {
         }
         GroupSource::None => format!("none: none names {crawler}, and there is no wildcard"),
     };
-    screen.put(Ink::Plain, "  ").line(Ink::Plain, &text);
+    screen.end();
+    screen.put(Ink::Strong, "Group").put(Ink::Plain, ": ").line(Ink::Plain, &text);
     if groups.n_groups > 1 {
         screen.line(Ink::Plain, &format!("  {} groups are merged into one", groups.n_groups));
     }
@@ -137,6 +150,12 @@ fn why(screen: &mut Screen, crawler: &str, groups: &AppliedGroups) {
         let left = counted(groups.star_rules_left_behind as usize, "rule");
         screen
             .line(Ink::Care, &format!("  {left} of * left behind: a crawler with a group of its own obeys that alone"));
+    }
+    if let Some(seconds) = groups.crawl_delay_s {
+        screen.line(
+            Ink::Plain,
+            &format!("  Crawl-delay: {seconds} s between requests are asked for; reported, never applied"),
+        );
     }
 }
 
@@ -166,9 +185,14 @@ fn context(screen: &mut Screen, lines: &[ContextLine]) {
 
 /// Every rule that matches, the longest first.
 fn math(screen: &mut Screen, math: &Math, path: &str) {
-    screen.heading("The math");
-    let (rules, path) = (counted(math.n_rules, "rule"), fitted(path, COLUMNS - 40));
-    screen.line(Ink::Plain, &format!("  {} of {rules} match {path}; most octets win", math.n_matching));
+    let path = fitted(path, COLUMNS - 40);
+    let text = match (math.n_rules, math.n_matching) {
+        (1, _) => format!("the only rule matches {path}"),
+        (rules, 1) => format!("1 of {rules} rules matches {path}"),
+        (rules, matching) => format!("{matching} of {rules} rules match {path}; most octets win"),
+    };
+    screen.end();
+    screen.put(Ink::Strong, "The math").put(Ink::Plain, ": ").line(Ink::Plain, &text);
     screen.line(Ink::Faint, "  octets   line");
     for (place, rule) in math.matching.iter().take(RULES_SHOWN).enumerate() {
         let (mark, ink) = if place == 0 { ("> ", Ink::Strong) } else { ("  ", Ink::Plain) };
@@ -200,11 +224,19 @@ fn group(screen: &mut Screen, groups: &AppliedGroups) {
     screen.heading("What it obeys, as one group");
     let shown = if groups.merged.len() > GROUP_LINES_SHOWN + 1 { GROUP_LINES_SHOWN } else { groups.merged.len() };
     for line in &groups.merged[..shown] {
-        screen.put(Ink::Plain, "  ").line(Ink::Plain, &fitted(line, COLUMNS - 2));
+        screen.put(Ink::Plain, "  ").line(Ink::Plain, &fitted(&copyable(line), COLUMNS - 2));
     }
     if shown < groups.merged.len() {
         let more = counted(groups.merged.len() - shown, "more rule");
         screen.line(Ink::Faint, &format!("  … {more}: --merged prints them all"));
+    }
+}
+
+/// A line to be copied: one that cannot be shown as it is becomes a comment, since its copy would be another rule.
+fn copyable(line: &str) -> Cow<'_, str> {
+    match for_people(line) {
+        Cow::Borrowed(line) => Cow::Borrowed(line),
+        Cow::Owned(shown) => Cow::Owned(format!("# with control octets: {shown}")),
     }
 }
 
@@ -215,14 +247,14 @@ pub(super) fn merged(screen: &mut Screen, checked: &Checked<'_>) {
         if place > 0 {
             screen.end();
         }
-        match panel.groups(place) {
-            Some(groups) if !groups.merged.is_empty() => {
-                groups.merged.iter().for_each(|line| screen.line(Ink::Plain, line));
-            }
-            Some(_) => {
-                screen.line(Ink::Plain, &format!("# no group applies to {}", checked.plan.crawlers[place].token))
-            }
-            None => screen.line(Ink::Plain, &format!("# no file was read: {}", checked.answered.observation.class)),
+        let groups = panel.groups(place);
+        let lines = groups.as_ref().map_or(&[][..], |groups| &groups.merged);
+        lines.iter().for_each(|line| screen.line(Ink::Plain, &copyable(line)));
+        if lines.is_empty() {
+            let class = checked.answered.observation.class;
+            let why =
+                if groups.is_some() { "no group applies".to_owned() } else { format!("no file was read ({class})") };
+            screen.line(Ink::Plain, &format!("# {}: {why}", checked.plan.crawlers[place].token));
         }
     }
 }
@@ -243,20 +275,15 @@ fn remarks(screen: &mut Screen, remarks: &[Remark]) {
     for remark in sorted.iter().take(FINDINGS_SHOWN) {
         let ink = if remark.severity == Severity::Info { Ink::Plain } else { Ink::Care };
         screen.put(Ink::Plain, "  line ").left(Ink::Plain, &remark.line.to_string(), 6);
-        screen.left(ink, remark.severity.as_str(), 9).put(Ink::Plain, remark.code.as_str());
-        if !remark.raw.is_empty() {
-            screen.put(Ink::Plain, &format!(" “{}”", fitted(&remark.raw, 30)));
-        }
-        screen.put(Ink::Plain, ": ").line(Ink::Plain, remark.message);
+        screen.put(ink, remark.code.as_str()).put(Ink::Plain, ": ").line(Ink::Plain, remark.message);
     }
     if sorted.len() > FINDINGS_SHOWN {
         screen.line(Ink::Faint, &format!("  … {} more", sorted.len() - FINDINGS_SHOWN));
     }
 }
 
-/// What is said of the page's use, and of the crawler's pace.
-fn usage(screen: &mut Screen, checked: &Checked<'_>, url: &str, usage: &UsageFacts) {
-    screen.heading("Use of the page, reported only");
+/// What the training token says of a page.
+fn training(screen: &mut Screen, checked: &Checked<'_>, url: &str) {
     let training = checked.subject.training(url.as_bytes());
     screen.put(Ink::Plain, "  ").left(Ink::Plain, "training", LABEL_COLUMNS);
     screen.put(grid::training_ink(training.preference), &training_words(&training));
@@ -264,6 +291,10 @@ fn usage(screen: &mut Screen, checked: &Checked<'_>, url: &str, usage: &UsageFac
         screen.put(Ink::Plain, &format!(", line {line}: {}", fitted(rule, COLUMNS / 2)));
     }
     screen.end();
+}
+
+/// What is said of a page's use to a crawler.
+fn usage(screen: &mut Screen, usage: &UsageFacts) {
     let content_usage = usage.content_usage.iter().map(|(label, usage)| format!("{label} {usage}"));
     let signals = usage.content_signal.iter().map(|(key, signal)| format!("{key} {signal}"));
     let keeping = usage.keeping.map(|keeping| format!("use {keeping}"));
@@ -284,14 +315,16 @@ fn labelled(screen: &mut Screen, label: &str, said: &[String]) {
     }
 }
 
-/// What else the file says: reported, never applied.
-pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>) {
+/// What the file says beside its rules, below a heading of its own or of what is reported already.
+pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>, is_continued: bool) {
     let facts = checked.subject.facts();
     let conflicts = checked.subject.conflicts();
     if facts.is_empty() && conflicts.is_empty() {
         return;
     }
-    screen.heading("Also in the file, reported only");
+    if !is_continued {
+        screen.heading(REPORTED);
+    }
     for kind in FactKind::ALL {
         let of_kind: Vec<&Fact<'_>> = facts.iter().filter(|fact| fact.kind == *kind).collect();
         for fact in of_kind.iter().take(FACTS_SHOWN) {
@@ -343,10 +376,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_lines_for_people() {
-        let found = [0, 999, 1_000, 512_000, 1_234_567].map(grouped);
-        assert_eq!(found, ["0", "999", "1,000", "512,000", "1,234,567"]);
+    fn lines_are_named() {
         assert_eq!(lines_named(&[7]), "line 7");
         assert_eq!(lines_named(&[1, 2, 3, 4, 5, 6]), "lines 1, 2, 3, 4 and 2 more");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_copied_is_a_comment() {
+        assert_eq!(copyable("Disallow: /a"), "Disallow: /a");
+        assert_eq!(copyable("Disallow: /\u{1b}"), "# with control octets: Disallow: /\\u{1b}");
     }
 }
