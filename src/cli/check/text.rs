@@ -116,14 +116,22 @@ fn verdict(screen: &mut Screen, url: &str, crawler: &str, explanation: &Explanat
     if let (Some(rule), Some(hit)) = (&explanation.matched_rule, explanation.answer.hit) {
         screen.line(Ink::Plain, &format!("line {} decides: {}", hit.line, fitted(rule, COLUMNS - 20)));
     } else {
-        let source = explanation.answer.source;
-        let n_rules = details.math.as_ref().filter(|_| source == DecisionSource::NoMatch).map(|math| math.n_rules);
-        let rules = n_rules.map(|rules| format!(" (of {})", counted(rules, "rule"))).unwrap_or_default();
-        screen.line(Ink::Plain, &format!("{}{rules}", reason(source)));
+        screen.line(Ink::Plain, &without_rule(explanation.answer.source, details.math.as_ref()));
     }
     if details.math.is_some() && !url.ends_with(details.path.as_str()) {
         screen.line(Ink::Plain, &format!("compared as {}", fitted(&details.path, COLUMNS - 12)));
     }
+}
+
+/// What an answer rests on, where no rule decided.
+fn without_rule(source: DecisionSource, math: Option<&Math>) -> String {
+    let rules = match math.filter(|_| source == DecisionSource::NoMatch).map(|math| math.n_rules) {
+        None => return reason(source).to_owned(),
+        Some(0) => "the group has no rules".to_owned(),
+        Some(1) => "the only rule of the group does not match".to_owned(),
+        Some(rules) => format!("none of the {} rules of the group matches", grouped(rules)),
+    };
+    format!("{rules}, so nothing is forbidden")
 }
 
 /// Which group applies, and why.
@@ -132,17 +140,15 @@ fn why(screen: &mut Screen, crawler: &str, groups: &AppliedGroups) {
     let crawler = &fitted(crawler, COLUMNS / 2);
     let lines = lines_named(&groups.agent_lines);
     let text = match groups.source {
-        GroupSource::Named => format!("named: {lines} for {named}"),
-        GroupSource::Fallback => format!("fallback: none names {crawler}, which then obeys {named} ({lines})"),
-        GroupSource::Star if crawler == "*" => format!("star: the wildcard itself ({lines})"),
-        GroupSource::Star => format!("star: none names {crawler}, so the wildcard applies ({lines})"),
-        GroupSource::None if !groups.star_applies => {
-            format!("none: none names {crawler}, which the wildcard does not bind")
-        }
-        GroupSource::None => format!("none: none names {crawler}, and there is no wildcard"),
+        GroupSource::Named => format!("{named} has its own, {lines}"),
+        GroupSource::Fallback => format!("none names {crawler}, which then obeys that of {named}, {lines}"),
+        GroupSource::Star if crawler == "*" => format!("the wildcard itself, {lines}"),
+        GroupSource::Star => format!("none names {crawler}, so the wildcard applies, {lines}"),
+        GroupSource::None if !groups.star_applies => format!("none names {crawler}, which the wildcard does not bind"),
+        GroupSource::None => format!("none names {crawler}, and there is no wildcard"),
     };
     screen.end();
-    screen.put(Ink::Strong, "Group").put(Ink::Plain, ": ").line(Ink::Plain, &text);
+    screen.put(Ink::Strong, &format!("Group ({})", groups.source)).put(Ink::Plain, ": ").line(Ink::Plain, &text);
     if groups.n_groups > 1 {
         screen.line(Ink::Plain, &format!("  {} groups are merged into one", groups.n_groups));
     }
@@ -249,7 +255,9 @@ pub(super) fn merged(screen: &mut Screen, checked: &Checked<'_>) {
         }
         let groups = panel.groups(place);
         let lines = groups.as_ref().map_or(&[][..], |groups| &groups.merged);
-        lines.iter().for_each(|line| screen.line(Ink::Plain, &copyable(line)));
+        for line in lines {
+            screen.line(Ink::Plain, &copyable(line));
+        }
         if lines.is_empty() {
             let class = checked.answered.observation.class;
             let why =
@@ -319,13 +327,12 @@ fn labelled(screen: &mut Screen, label: &str, said: &[String]) {
 pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>, is_continued: bool) {
     let facts = checked.subject.facts();
     let conflicts = checked.subject.conflicts();
-    if facts.is_empty() && conflicts.is_empty() {
-        return;
-    }
-    if !is_continued {
+    let is_silent = facts.is_empty() && conflicts.is_empty();
+    if !is_continued && !is_silent {
         screen.heading(REPORTED);
     }
-    for kind in FactKind::ALL {
+    // Of delays that of the group at hand is told with it.
+    for kind in FactKind::ALL.iter().filter(|kind| !is_continued || **kind != FactKind::CrawlDelay) {
         let of_kind: Vec<&Fact<'_>> = facts.iter().filter(|fact| fact.kind == *kind).collect();
         for fact in of_kind.iter().take(FACTS_SHOWN) {
             self::fact(screen, checked, fact);
