@@ -325,15 +325,22 @@ fn labelled(screen: &mut Screen, label: &str, said: &[String]) {
 
 /// What the file says beside its rules, below a heading of its own or of what is reported already.
 pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>, is_continued: bool) {
-    let facts = checked.subject.facts();
     let conflicts = checked.subject.conflicts();
+    let is_about_use = checked.args.view.training;
+    let is_left_out = |kind: FactKind| match kind {
+        // That of the group at hand is told with it.
+        FactKind::CrawlDelay => is_continued || is_about_use,
+        FactKind::Sitemap | FactKind::RequestRate | FactKind::VisitTime => is_about_use,
+        FactKind::Host | FactKind::CleanParam | FactKind::Noindex => is_about_use,
+        _ => false,
+    };
+    let facts: Vec<&Fact<'_>> = checked.subject.facts().iter().filter(|fact| !is_left_out(fact.kind)).collect();
     let is_silent = facts.is_empty() && conflicts.is_empty();
     if !is_continued && !is_silent {
         screen.heading(REPORTED);
     }
-    // Of delays that of the group at hand is told with it.
-    for kind in FactKind::ALL.iter().filter(|kind| !is_continued || **kind != FactKind::CrawlDelay) {
-        let of_kind: Vec<&Fact<'_>> = facts.iter().filter(|fact| fact.kind == *kind).collect();
+    for kind in FactKind::ALL {
+        let of_kind: Vec<&Fact<'_>> = facts.iter().copied().filter(|fact| fact.kind == *kind).collect();
         for fact in of_kind.iter().take(FACTS_SHOWN) {
             self::fact(screen, checked, fact);
         }
