@@ -321,7 +321,7 @@ fn what_was_cut_is_told() {
     write(folder.path(), "robots.txt", &file);
     let (stdout, _) = run(folder.path(), &["check", "robots.txt", "--url", "/b", "--crawlers", "a"], 0);
     let told = "cut at 512,000 octets of 512,042: the last 512,015, behind line 2, were not read";
-    assert!(stdout.contains(told) && stdout.contains("  line 2      over_limit: "), "{stdout}");
+    assert!(stdout.contains(told) && stdout.contains("  line 2     over_limit: "), "{stdout}");
     assert!(stdout.contains("the only rule of the group does not match, so nothing is forbidden"), "{stdout}");
 }
 

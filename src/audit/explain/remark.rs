@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn findings_of_other_groups_do_not_touch_an_answer() {
-        let body = b"Disallow: /1\nUser-agent: a\nDisalow: /2\nUser-agent: b\nDisallow: x\nUser-agent: ?\nAllow: y\n";
+        let body = b"Disallow: /1\nUser-agent: a\nDisalow: /2\nAllow: /\nUser-agent: b\nDisallow: x\n\
+            User-agent: ?\nAllow: y\n";
         let robots = Robots::parse(body, Matching::Rfc9309);
         let index = GroupIndex::of(&robots);
         let told = |name| {
@@ -74,8 +75,8 @@ mod tests {
             let remarks = of_groups(&robots, &index.choose(&asked));
             remarks.iter().map(|remark| (remark.line, remark.code)).collect::<Vec<_>>()
         };
-        let (outside, nobody) = ((1, Code::RuleOutsideGroup), (6, Code::AgentWithoutToken));
-        assert_eq!(told("b"), [outside, (5, Code::RuleNeverMatches), nobody]);
+        let (outside, nobody) = ((1, Code::RuleOutsideGroup), (7, Code::AgentWithoutToken));
+        assert_eq!(told("b"), [outside, (6, Code::RuleNeverMatches), nobody]);
         assert_eq!(told("c"), [outside, nobody]);
         assert!(told("a").contains(&(3, Code::MisspeltField)));
     }

@@ -326,12 +326,17 @@ fn labelled(screen: &mut Screen, label: &str, said: &[String]) {
 /// What the file says beside its rules, below a heading of its own or of what is reported already.
 pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>, is_continued: bool) {
     let conflicts = checked.subject.conflicts();
+    // Beside a preference about use nothing else matters.
     let is_about_use = checked.args.view.training;
     let is_left_out = |kind: FactKind| match kind {
         // That of the group at hand is told with it.
         FactKind::CrawlDelay => is_continued || is_about_use,
-        FactKind::Sitemap | FactKind::RequestRate | FactKind::VisitTime => is_about_use,
-        FactKind::Host | FactKind::CleanParam | FactKind::Noindex => is_about_use,
+        FactKind::Sitemap
+        | FactKind::RequestRate
+        | FactKind::VisitTime
+        | FactKind::Host
+        | FactKind::CleanParam
+        | FactKind::Noindex => is_about_use,
         _ => false,
     };
     let facts: Vec<&Fact<'_>> = checked.subject.facts().iter().filter(|fact| !is_left_out(fact.kind)).collect();
