@@ -12,6 +12,7 @@
 //! | `describe` | origins to their rows of access and training |
 //! | `folder_rows`, `gather` | rows that no table holds yet; work gathered into pieces |
 //! | [`explain`] | one file and a few URLs, one by one |
+//! | [`preflight`] | may this URL be fetched now? One question, one record of evidence |
 //! | [`pipeline`] | work spread over threads, results in order |
 //! | [`run`] | a source to all tables |
 //! | [`output`] | the files of a run |
@@ -34,6 +35,7 @@ pub mod origins;
 pub mod output;
 pub mod pipeline;
 pub mod plan;
+pub mod preflight;
 pub mod run;
 pub mod totals;
 

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 
 use super::exit::Failed;
 use super::fail_on::FailOn;
+use super::faults::{Faults, Only};
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
 /// Audit the robots.txt of very many origins
@@ -321,6 +322,8 @@ pub(super) struct CheckArgs {
     #[command(flatten)]
     pub(super) view: ViewArgs,
     #[command(flatten)]
+    pub(super) preflight: PreflightArgs,
+    #[command(flatten)]
     pub(super) ask: AskArgs,
     #[command(flatten)]
     pub(super) manners: MannersArgs,
@@ -354,8 +357,51 @@ Examples:
     robots-audit check robots.txt --training --url /articles/1 --url /press/
   The rules that a crawler obeys, as one group
     robots-audit check robots.txt --crawlers Googlebot --merged
+  Before one fetch: one crawler, one answer, with evidence
+    robots-audit check https://example.org/page --live --as ExampleBot --contact you@example.org --exit-code
   From stdin, as JSON
     curl -s https://example.org/robots.txt | robots-audit check - --url /page --format json";
+
+/// The question before one fetch.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Before an agent fetches")]
+pub(super) struct PreflightArgs {
+    /// Answer for the crawler with this product token, once, with evidence; takes the place of --crawlers
+    #[arg(long = "as", value_name = "TOKEN", requires = "live", conflicts_with = "url")]
+    pub(super) identity: Option<String>,
+    /// The same without --as: nobody is named, and the answer is `unresolved`
+    #[arg(long, requires = "live", conflicts_with = "url")]
+    pub(super) preflight: bool,
+    /// URL in full that a redirect of the page led to; may be repeated, in order. The strictest answer counts
+    #[arg(long, value_name = "URL", requires = "live", conflicts_with = "url")]
+    pub(super) hop: Vec<String>,
+    /// Where there is no robots.txt: allow as the policy has it, or defer [default: allow]
+    #[arg(long, value_name = "ANSWER", requires = "live", hide_possible_values = true)]
+    pub(super) missing: Option<MissingFile>,
+    /// Folder of copies, so that the next call costs no request [default: robots-audit in the user's cache folder]
+    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "no_cache")]
+    pub(super) cache: Option<PathBuf>,
+    /// Use no copies and keep none
+    #[arg(long, requires = "live")]
+    pub(super) no_cache: bool,
+}
+
+/// What is made of a missing file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum MissingFile {
+    /// As the policy has it.
+    Allow,
+    /// Not now.
+    Defer,
+}
+
+impl PreflightArgs {
+    /// Whether this is the question before a fetch.
+    pub(super) fn is_asked(&self) -> bool {
+        let Self { identity, preflight, hop, missing, cache, no_cache } = self;
+        identity.is_some() || *preflight || !hop.is_empty() || missing.is_some() || cache.is_some() || *no_cache
+    }
+}
 
 /// `crawlers`.
 #[derive(Debug, Args)]
@@ -395,6 +441,12 @@ pub(super) struct DemoArgs {
     /// Another web for another number
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Play the loads of the fault matrix instead: small or full
+    #[arg(long, value_name = "SIZE", hide_possible_values = true)]
+    pub(super) faults: Option<Faults>,
+    /// Only these loads, such as M4,M6
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "faults")]
+    pub(super) only: Vec<Only>,
     /// Folder for the tables
     #[arg(short, long, value_name = "DIR", default_value = "outputs/demo")]
     pub(super) output: PathBuf,

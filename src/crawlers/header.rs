@@ -1,23 +1,25 @@
-//! Whole User-Agent header fields given where a product token is asked for (RFC 9110 §10.1.5).
+//! Whole User-Agent header fields in a list of crawlers, where product tokens belong (RFC 9110 §10.1.5).
 //!
 //! `Mozilla/5.0 (compatible; GPTBot/1.2; +https://…)` begins with a token that no crawler obeys; the one that is meant
-//! stands inside. Only the registry can tell which.
+//! stands inside. Who that is, is left to [`identify`](Registry::identify).
 
-use super::Registry;
+use super::{Identified, Registry};
 
 /// A header field that was given as a crawler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderAsked {
     /// As given.
     pub given: String,
-    /// The token of the registry that stands in it.
+    /// Whose it is, where that is clear.
     pub token: Option<String>,
+    /// The tokens of the registry that it holds.
+    pub known: Vec<String>,
 }
 
-/// A list of crawlers, with the tokens of header fields in their place.
+/// A list of crawlers, with tokens in the place of header fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithoutHeaders {
-    /// What [`Registry::select`] is to be asked. A header field without a known token stays as it is.
+    /// What [`Registry::select`] is to be asked. Of a header field that is nobody's only the beginning is left.
     pub asked: String,
     /// The header fields.
     pub headers: Vec<HeaderAsked>,
@@ -30,8 +32,11 @@ impl Registry {
         let mut headers = Vec::new();
         let mut name = |part: &str| {
             let Some(header) = header(part) else { return part.to_owned() };
-            let token = self.token_in(header);
-            headers.push(HeaderAsked { given: header.to_owned(), token: token.clone() });
+            let (token, known) = match self.identify(header) {
+                Ok(Identified::Header { crawler, known }) => (crawler.map(|crawler| crawler.name), known),
+                _ => (None, Vec::new()),
+            };
+            headers.push(HeaderAsked { given: header.to_owned(), token: token.clone(), known });
             // What is left of a header field must not be taken for two names.
             token.unwrap_or_else(|| header.split(['/', ' ']).next().unwrap_or_default().to_owned())
         };
@@ -41,28 +46,6 @@ impl Registry {
         }
         WithoutHeaders { asked: names.join(","), headers }
     }
-
-    /// The token of the registry that stands in a header field by itself: the longest, of equals the first.
-    fn token_in(&self, header: &str) -> Option<String> {
-        let header = header.to_ascii_lowercase();
-        let place = |token: &str| {
-            let token = token.to_ascii_lowercase();
-            header.match_indices(&token).map(|(start, _)| start).find(|start| {
-                let (before, behind) = (&header[..*start], &header[start + token.len()..]);
-                stands_alone(before.chars().next_back(), behind.chars().next())
-            })
-        };
-        let found = self.crawlers().iter().filter_map(|crawler| Some((&crawler.token, place(&crawler.token)?)));
-        let best = found.max_by_key(|(token, start)| (token.len(), std::cmp::Reverse(*start)));
-        best.map(|(token, _)| token.clone())
-    }
-}
-
-/// Whether what stands around a token is no part of it, and of no URL.
-fn stands_alone(before: Option<char>, behind: Option<char>) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let is_before = before.is_none_or(|c| !is_part(c) && !matches!(c, '.' | '/' | '@' | '+'));
-    is_before && behind.is_none_or(|c| !is_part(c) && c != '.')
 }
 
 /// The parts of a comma list; within brackets a comma is one like others.
@@ -122,9 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_url_names_no_crawler() {
-        let header = "Mozilla/5.0 (X11; +https://ccbot.example/ccbot) Gecko/20100101";
-        assert_eq!(found(header), ("Mozilla".to_owned(), vec![None]));
+    fn a_header_field_may_be_nobodys() {
+        for (header, asked) in [
+            ("Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101", "Mozilla"),
+            ("Mozilla/5.0 (compatible; CCBot/2.0; GPTBot/1.2)", "Mozilla"),
+        ] {
+            assert_eq!(found(header), (asked.to_owned(), vec![None]), "{header}");
+        }
+        assert_eq!(found("FooBot/1.0 (+https://foo.test/)"), ("FooBot".to_owned(), vec![Some("FooBot".to_owned())]));
     }
 
     #[test]

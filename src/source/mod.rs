@@ -1,5 +1,6 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
 
+pub mod cache;
 pub mod clock;
 pub mod folder;
 pub mod history;

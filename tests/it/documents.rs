@@ -224,7 +224,7 @@ mod of_the_program {
     #[test]
     fn flags_and_variables_exist() {
         /// Flags of cargo.
-        const OTHERS: [&str; 2] = ["--release", "--path"];
+        const OTHERS: [&str; 3] = ["--release", "--path", "--example"];
         let helps: String = COMMANDS.iter().map(|command| help(&[command])).collect();
         let known = words(&helps);
         let text = document("README.md");

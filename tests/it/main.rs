@@ -13,6 +13,8 @@ mod documents;
 #[cfg(feature = "cli")]
 mod duckdb;
 #[cfg(feature = "cli")]
+mod faults;
+#[cfg(feature = "cli")]
 mod fetch_cases;
 mod hostile;
 mod layers;
@@ -21,6 +23,8 @@ mod live;
 mod naive;
 #[cfg(feature = "cli")]
 mod pages;
+#[cfg(feature = "cli")]
+mod preflight;
 #[cfg(feature = "cli")]
 mod program;
 #[cfg(feature = "cli")]

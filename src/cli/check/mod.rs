@@ -44,6 +44,9 @@ struct Answered {
 
 /// Checks.
 pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
+    if args.preflight.is_asked() {
+        return super::preflight::preflight(global, args);
+    }
     let options = global.options(args.manners.options().or(args.ask.options()))?;
     let (options, headers) = without_headers(options)?;
     let plan = options.plan().map_err(Failed::before)?;
@@ -64,7 +67,7 @@ pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
         checked.warnings().iter().for_each(|warning| show::remark(&format!("warning: {}", for_people(warning))));
     }
     match global.format {
-        Format::Json => show::text(&format!("{:#}\n", json::document(&checked)))?,
+        Format::Json => show::json(&json::document(&checked))?,
         Format::Table => show::text(&checked.text(global.color.is_wanted(&std::io::stdout())))?,
     };
     let refused = args.exit_code && checked.any_refused();
@@ -160,15 +163,12 @@ impl Checked<'_> {
     fn warnings(&self) -> Vec<String> {
         let told = |header: &HeaderAsked| {
             let given = screen::fitted(&header.given, screen::COLUMNS);
-            match &header.token {
-                Some(token) => {
-                    format!("{given:?} is a whole User-Agent header field; {token}, which it holds, is asked instead")
-                }
-                None => format!(
-                    "{given:?} is a whole User-Agent header field, and no token of the registry stands in it; \
-                     only what it begins with is asked"
-                ),
-            }
+            let then = match (&header.token, &header.known[..]) {
+                (Some(token), _) => format!("{token}, which it holds, is asked instead"),
+                (None, []) => "the registry knows no crawler in it; only what it begins with is asked".to_owned(),
+                (None, known) => format!("name one of those that it holds: {}", known.join(", ")),
+            };
+            format!("{given:?} is a whole User-Agent header field; {then}")
         };
         self.headers.iter().map(told).collect()
     }
