@@ -1,5 +1,6 @@
 //! Flags as typed. What they mean is resolved by `config`.
 
+use std::io::IsTerminal;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -51,7 +52,7 @@ pub(super) struct Global {
     /// The log on stderr as JSON, a line an event, with how far the run is every ten seconds
     #[arg(long, global = true)]
     pub(super) log_json: bool,
-    /// Colours on stderr: auto, always or never (`NO_COLOR` is heeded)
+    /// Colours: auto, always or never (`NO_COLOR` is heeded)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(super) color: Color,
 }
@@ -76,6 +77,17 @@ pub(super) enum Color {
     Never,
 }
 
+impl Color {
+    /// Whether what goes to this stream is coloured.
+    pub(super) fn is_wanted(self, stream: &impl IsTerminal) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        }
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -85,7 +97,8 @@ pub(super) enum Command {
     Fetch(FetchArgs),
     /// Compute all tables from a snapshot or a folder, without the network
     Audit(AuditArgs),
-    /// Say what one robots.txt says about some URLs
+    /// Say what one robots.txt says about some URLs, and why
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
     /// Look into the registry of crawlers
     Crawlers(CrawlersArgs),
@@ -348,12 +361,47 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     pub(super) exit_code: bool,
     #[command(flatten)]
+    pub(super) view: ViewArgs,
+    #[command(flatten)]
     pub(super) ask: AskArgs,
     #[command(flatten)]
     pub(super) preflight: PreflightArgs,
     #[command(flatten)]
     pub(super) manners: MannersArgs,
 }
+
+/// What is shown of a check.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is shown")]
+pub(super) struct ViewArgs {
+    /// Explain each answer in full, as is done for one URL and one crawler
+    #[arg(long)]
+    pub(super) explain: bool,
+    /// Print the merged group of each crawler and nothing else, ready to be copied into a file
+    #[arg(long, conflicts_with_all = ["explain", "training"])]
+    pub(super) merged: bool,
+    /// Ask the training token instead of crawlers: in favor, against or none expressed
+    #[arg(long, conflicts_with = "explain")]
+    pub(super) training: bool,
+}
+
+/// What `check --help` ends with.
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  One URL, one crawler: which group, which line, and why
+    robots-audit check robots.txt --url /search?q=boots --crawlers Googlebot
+  The robots.txt of a live origin
+    robots-audit check https://example.org/page --live --contact you@example.org --crawlers GPTBot
+  Several of each: a grid, with cells such as deny:18 and allow:none
+    robots-audit check robots.txt --url /a --url '/b?c=d' --crawlers Googlebot,GPTBot,'*'
+  What the training token says of pages
+    robots-audit check robots.txt --training --url /articles/1 --url /press/
+  The rules that a crawler obeys, as one group
+    robots-audit check robots.txt --crawlers Googlebot --merged
+  Before one fetch: one crawler, one answer, with evidence
+    robots-audit check https://example.org/page --live --as ExampleBot --contact you@example.org --exit-code
+  From stdin, as JSON
+    curl -s https://example.org/robots.txt | robots-audit check - --url /page --format json";
 
 /// `crawlers`.
 #[derive(Debug, Args)]

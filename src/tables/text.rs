@@ -58,8 +58,10 @@ pub fn ascii_json(json: &str) -> String {
     text
 }
 
-/// C0, DEL, C1, zero-width, line and paragraph separators, bidi controls, byte order mark, tags.
-fn is_unsafe(c: char) -> bool {
+/// Whether a character could steer a terminal or hide: C0, DEL, C1, zero-width, line and paragraph separators, bidi
+/// controls, byte order mark, tags.
+#[must_use]
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

@@ -250,12 +250,28 @@ mod of_the_program {
     fn the_check_prints_what_the_readme_shows() {
         let text = document("README.md");
         let shown = section(&text, "## One file").expect("a section");
-        let [robots, printed, ..] = blocks(shown, "text")[..] else { panic!("a file and what is printed about it") };
-        let command = blocks(shown, "sh")[0].trim().replace('\'', "");
+        let fenced: Vec<(&str, &str)> =
+            shown.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect();
         let folder = temporary();
-        write(folder.path(), "robots.txt", robots);
-        let arguments: Vec<&str> = command.split(' ').skip(1).collect();
-        assert_eq!(run(folder.path(), &arguments, 0).0, printed);
+        write(folder.path(), "robots.txt", fenced[0].1);
+        let examples = fenced.windows(2).filter(|pair| pair[0].0 == "sh" && pair[1].0 == "text");
+        let printed: Vec<bool> = examples
+            .map(|pair| {
+                let arguments = arguments(pair[0].1);
+                let arguments: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
+                assert_eq!(run(folder.path(), &arguments, 0).0, pair[1].1, "{}", pair[0].1);
+                true
+            })
+            .collect();
+        assert_eq!(printed.len(), 5);
+    }
+
+    /// The words of a command, as a shell parts them: blanks within quotes do not part.
+    fn arguments(command: &str) -> Vec<String> {
+        let parts = command.trim().split('\'').enumerate();
+        let quoted: String =
+            parts.map(|(place, part)| if place % 2 == 0 { part.replace(' ', "\0") } else { part.to_owned() }).collect();
+        quoted.split('\0').map(str::to_owned).collect()
     }
 
     /// Asks the questions between `sql` fences and prints the answers in columns, numbers to the right.
