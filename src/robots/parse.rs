@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
 use super::google::{self, Quirk, Reading};
-use super::lex::{Content, Line, Lines, content, readable};
+use super::lex::{BYTE_ORDER_MARK, Content, Line, Lines, content, is_blank, readable};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -229,6 +229,7 @@ impl<'a> Parser<'a> {
         self.last_line = line;
         match content {
             Content::Blank => {}
+            Content::Other(text) if text.starts_with(BYTE_ORDER_MARK) => self.find(line, Code::MarkInside, text),
             Content::Other(text) => self.find(line, Code::MissingColon, text),
             Content::Record { key, value } => self.record(line, key, value),
         }
@@ -253,7 +254,7 @@ impl<'a> Parser<'a> {
             }
             Key::Other => self.bridge(),
             Key::Misspelt => self.odd_key(line, Code::MisspeltField, key),
-            Key::Unknown if key.starts_with(b"\xEF\xBB\xBF") => self.odd_key(line, Code::MarkInside, key),
+            Key::Unknown if key.starts_with(BYTE_ORDER_MARK) => self.odd_key(line, Code::MarkInside, key),
             Key::Unknown => self.odd_key(line, Code::UnknownField, key),
         }
     }
@@ -289,7 +290,7 @@ impl<'a> Parser<'a> {
             Agent::Token(token) if is_training_with_suffix(token, value) => {
                 self.find(line, Code::TrainingTokenWithSuffix, value);
             }
-            Agent::Token(token) if token.len() < value.len() => self.find(line, Code::AgentWithExtraText, value),
+            Agent::Token(token) if token.len() < value.len() => self.find(line, extra_text(token, value), value),
             Agent::Star if value.len() > 1 => self.find(line, Code::AgentWithExtraText, value),
             Agent::Token(_) | Agent::Star => {}
         }
@@ -310,7 +311,8 @@ impl<'a> Parser<'a> {
             return;
         }
         if !matches!(rule.value, [] | [b'/' | b'*', ..]) {
-            self.find(rule.line, Code::RuleNeverMatches, rule.value);
+            let code = if is_url(rule.value) { Code::RuleWithUrl } else { Code::RuleNeverMatches };
+            self.find(rule.line, code, rule.value);
         } else if has_blank(rule.value) {
             self.find(rule.line, Code::RuleWithBlank, rule.value);
         }
@@ -376,6 +378,30 @@ fn has_blank(value: &[u8]) -> bool {
     value.iter().fold(false, |found, octet| found | is_odd(*octet))
 }
 
+/// Whether a rule's value is a URL of the web.
+fn is_url(value: &[u8]) -> bool {
+    let begins = |scheme: &[u8]| value.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme));
+    begins(b"http://") || begins(b"https://")
+}
+
+/// What stands behind the token of a user-agent value.
+fn extra_text(token: &[u8], value: &[u8]) -> Code {
+    let rest = &value[token.len()..];
+    // What a name says of itself in parentheses may hold anything.
+    let names = &rest[..rest.iter().position(|octet| *octet == b'(').unwrap_or(rest.len())];
+    if token.eq_ignore_ascii_case(b"Mozilla") {
+        Code::AgentIsFullString
+    } else if names.iter().any(|octet| matches!(octet, b',' | b';' | b'|')) {
+        Code::AgentsOnOneLine
+    } else if names.first() == Some(&b'/') && !names.trim_ascii_end().iter().any(|octet| is_blank(*octet)) {
+        Code::AgentWithVersion
+    } else if names.first().is_some_and(|octet| is_blank(*octet)) && !names.trim_ascii().is_empty() {
+        Code::AgentWithBlank
+    } else {
+        Code::AgentWithExtraText
+    }
+}
+
 /// A finite, non-negative decimal number of seconds, also with a unit `s`.
 pub(crate) fn seconds(value: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(value).ok()?;
@@ -436,13 +462,21 @@ mod tests {
             ("User-agent: *\nDisallow /x\nAllow: /\n", &[(2, "missing_colon")]),
             ("User-agent: *\nDisallow: x\n", &[(2, "rule_never_matches")]),
             ("User-agent: *\nDisallow: /a /b\n", &[(2, "rule_with_blank")]),
-            ("User-agent: a/1\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: *\nDisallow: HTTP://a.test/x\n", &[(2, "rule_with_url")]),
+            ("User-agent: a/1\nAllow: /\n", &[(1, "agent_with_version")]),
+            ("User-agent: a/2.1 (+http://a.test/x, y)\nAllow: /\n", &[(1, "agent_with_version")]),
+            ("User-agent: Mozilla/5.0 (compatible; a/1)\nAllow: /\n", &[(1, "agent_is_full_string")]),
+            ("User-agent: a b\nAllow: /\n", &[(1, "agent_with_blank")]),
+            ("User-agent: a; b/1\nAllow: /\n", &[(1, "agents_on_one_line")]),
+            ("User-agent: a/1 b/2\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: a*\nAllow: /\n", &[(1, "agent_with_extra_text")]),
             ("User-agent:\nAllow: /\n", &[(1, "agent_without_token")]),
             ("User-agent: a\nCrawl-delay: 1\nUser-agent: b\nAllow: /\n", &[(3, "bridged_agents")]),
             ("User-agent: a\nCrawl-delay: fast\nAllow: /\n", &[(2, "crawl_delay_invalid")]),
             ("User-agent: a\nAllow: /\n\u{feff}User-agent: *\n", &[(3, "mark_inside")]),
+            ("User-agent: a\nAllow: /\n\u{feff}# b\n", &[(3, "mark_inside")]),
             ("User-agent: __usage_ai-training/1.0\nAllow: /\n", &[(1, "training_token_with_suffix")]),
-            ("User-agent: __usage_ai-training, a\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: __usage_ai-training, a\nAllow: /\n", &[(1, "agents_on_one_line")]),
             ("User-agent: _usage_ai_training\nAllow: /\n", &[(1, "training_token_near_miss")]),
             ("User-agent: a\nFrobnicate: 1\nAllow: /\n", &[(2, "unknown_field")]),
             ("User-agent: a\nNoindex: /x\nAllow: /\n", &[]),
