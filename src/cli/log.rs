@@ -18,14 +18,15 @@ pub(super) fn set_up(global: &Global) {
     if global.log_json {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).init();
     } else {
-        log.with_ansi(has_colors(global)).init();
+        log.with_ansi(has_colors(global, std::io::stderr().is_terminal())).init();
     }
 }
 
-fn has_colors(global: &Global) -> bool {
+/// Whether to use colours on a stream.
+pub(super) fn has_colors(global: &Global, is_terminal: bool) -> bool {
     match global.color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }
 }

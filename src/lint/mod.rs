@@ -273,4 +273,4 @@ fn place_of(offset: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;
