@@ -1,7 +1,7 @@
 //! What groups do to each other: rules of the wildcard that a crawler's own group leaves behind, second groups for a
 //! name, and search engines in a group of crawlers for AI.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::rules::{sample, shown};
 use super::{File, Linter, Note, Notes};
@@ -15,6 +15,7 @@ use crate::robots::parse::Directive;
 use crate::robots::path::Path;
 use crate::robots::token::Agent;
 use crate::robots::verdict::Verdict;
+use crate::signals::training::is_policy_token;
 
 pub(super) fn check<'a>(linter: &Linter, file: &File<'a>, notes: &mut Notes<'a>) {
     let mut budget = Budget::default();
@@ -54,13 +55,27 @@ fn star_rules<'a>(linter: &Linter, file: &File<'a>, budget: &mut Budget, notes: 
         return;
     }
     let mut questions = QUESTIONS;
+    for (groups, tokens) in owners(linter, file) {
+        if questions < star.closed.len() {
+            return;
+        }
+        questions -= star.closed.len();
+        if let Some(note) = left_behind(file, &star, (groups, &tokens), budget) {
+            notes.add(note);
+        }
+    }
+}
+
+/// The tokens with groups of their own that the wildcard would bind, those of the same groups together, in file order.
+fn owners<'f>(linter: &Linter, file: &'f File<'_>) -> Vec<(&'f [u32], Vec<&'f str>)> {
     let mut owners: Vec<(&[u32], Vec<&str>)> = Vec::new();
-    let mut places: std::collections::HashMap<&[u32], usize> = std::collections::HashMap::new();
+    let mut places: HashMap<&[u32], usize> = HashMap::new();
+    let stars: HashSet<u32> = file.index.star().iter().copied().collect();
     for token in file.index.tokens() {
         let crawler = linter.registry.get(token);
-        let is_bound = crawler.map_or(!crate::signals::training::is_policy_token(token.as_bytes()), |c| c.star_applies);
+        let is_bound = crawler.map_or(!is_policy_token(token.as_bytes()), |crawler| crawler.star_applies);
         let groups = file.naming(token);
-        if !is_bound || groups.iter().any(|group| file.index.star().contains(group)) {
+        if !is_bound || groups.iter().any(|group| stars.contains(group)) {
             continue;
         }
         let place = *places.entry(groups).or_insert_with(|| {
@@ -70,15 +85,7 @@ fn star_rules<'a>(linter: &Linter, file: &File<'a>, budget: &mut Budget, notes: 
         owners[place].1.push(token);
     }
     owners.sort_by_key(|(groups, _)| groups.first().copied());
-    for (groups, tokens) in owners {
-        if questions < star.closed.len() {
-            return;
-        }
-        questions -= star.closed.len();
-        if let Some(note) = left_behind(file, &star, (groups, &tokens), budget) {
-            notes.add(note);
-        }
-    }
+    owners
 }
 
 /// What the wildcard closes.
@@ -123,27 +130,28 @@ fn left_behind<'a>(
     };
     let left: Vec<u32> = star.closed.iter().filter(|(path, _)| is_left(path)).map(|(_, rule)| *rule).collect();
     let first = &file.robots.rules[*left.first()? as usize];
-    let mention = tokens.iter().find_map(|token| mention(file, *groups.first()?, token))?;
+    let mentions: Vec<Mention<'a>> = tokens.iter().filter_map(|token| mention(file, *groups.first()?, token)).collect();
+    let mention = mentions.iter().min_by_key(|mention| mention.line)?;
     let opens = |group: &u32| {
         let (line, _) = file.robots.groups[*group as usize].agents[0];
         file.opens_explicitly(line)
     };
-    let is_on_purpose =
-        coverage == Coverage::Everything && (!everything.is_empty() || groups.iter().any(opens));
+    let is_on_purpose = coverage == Coverage::Everything && (!everything.is_empty() || groups.iter().any(opens));
     let code = if is_on_purpose { Code::StarRulesLifted } else { Code::StarRulesLeftBehind };
     let others = match left.len() - 1 {
         0 => String::new(),
         1 => " and 1 more rule".to_owned(),
         more => format!(" and {more} more rules"),
     };
-    let detail = format!("`{}` (line {}){others} of * do not bind {}", shown(first), first.line, names(tokens));
+    let detail = format!("`{}` (line {}){others} of * do not bind {}", shown(first), first.line, names(&mentions));
     Some(Note::new(mention.line, code, mention.token).detail(detail))
 }
 
 /// A few names, and how many more there are.
-fn names(tokens: &[&str]) -> String {
-    let listed = tokens.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
-    match tokens.len().saturating_sub(NAMES) {
+fn names(mentions: &[Mention<'_>]) -> String {
+    let listed = mentions.iter().take(NAMES).map(|mention| String::from_utf8_lossy(mention.token));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    match mentions.len().saturating_sub(NAMES) {
         0 => listed,
         more => format!("{listed} and {more} more"),
     }

@@ -38,7 +38,9 @@ pub const fn hint(code: Code) -> &'static str {
         Code::LoneCarriageReturn => "save the file with line feeds only",
         Code::NulOctet => "save the file as UTF-8 text",
         Code::Utf16Body => "save the file as UTF-8",
-        Code::HtmlBody | Code::JsonBody | Code::BinaryBody => "let the server send text, or the status 404 where there is none",
+        Code::HtmlBody | Code::JsonBody | Code::BinaryBody => {
+            "let the server send text, or the status 404 where there is none"
+        }
         Code::TrainingTokenNearMiss => "write `User-agent: __usage_ai-training`",
         Code::TrainingTokenAsField => "write `User-agent: __usage_ai-training`, and a rule below it",
         Code::TrainingTokenInComment => "remove the # if the line is to count",
@@ -49,7 +51,9 @@ pub const fn hint(code: Code) -> &'static str {
         Code::ContentUsageValueInvalid => "write y or n, without quotation marks",
         Code::ContentUsageLabelUnknown => "write train-ai or search",
         Code::ContentSignalWithPath => "leave the path out",
-        Code::ContentSignalInvalid => "write `search`, `ai-input` and `ai-train`, each with yes or no, and commas between",
+        Code::ContentSignalInvalid => {
+            "write `search`, `ai-input` and `ai-train`, each with yes or no, and commas between"
+        }
         Code::ContentSignalContradiction => "leave one of the two",
         Code::LicenseInGroup => "put the line before the first group",
         Code::LicenseInvalid => "write the whole URL, with https://",

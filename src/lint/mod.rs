@@ -27,8 +27,8 @@ use crate::robots::access::{Reason, suspect_body};
 use crate::robots::finding::{Code, FINDINGS, Finding, FoundBy, Severity};
 use crate::robots::group::GroupIndex;
 use crate::robots::lex::{Content, Line, Lines, PARSE_OCTETS, content, readable};
-use crate::robots::parse::Robots;
-use crate::robots::token::{Asked, Matching, ProductToken};
+use crate::robots::parse::{Group, Robots};
+use crate::robots::token::{Agent, Asked, Matching, ProductToken};
 use crate::signals::Signals;
 use crate::signals::conflict::{CrawlerRoots, RootAccess};
 
@@ -101,9 +101,12 @@ impl Linter {
     pub fn findings<'a>(&self, body: &'a [u8]) -> Vec<Located<'a>> {
         let file = File::of(body);
         let mut notes = self.notes(&file);
-        if let (Some(reason), true) = (suspect_body(body), file.robots.groups.is_empty()) {
-            // Each of its lines would be a finding.
-            notes = vec![Note::new(Line::FIRST, code_of_body(reason), b"")];
+        let other = suspect_body(body).map(code_of_body);
+        let other = other.or_else(|| octets::is_binary(&file).then_some(Code::BinaryBody));
+        if let Some(code) = other {
+            // Each line of something else would be a finding; a file with groups is one with odd lines at worst.
+            notes.retain(|_| !file.robots.groups.is_empty());
+            notes.push(Note::new(Line::FIRST, code, b""));
         }
         let mut located: Vec<Located<'a>> = notes.into_iter().map(|note| file.locate(note)).collect();
         located.sort_by_key(|found| (found.line, found.column));
@@ -117,8 +120,9 @@ impl Linter {
             search: RootAccess::of(&file.robots, &file.index, &self.search),
         });
         let of_signals = signals.findings(&signals.conflicts(crawlers.as_ref()));
-        let known = file.robots.findings.iter().copied().chain(of_signals).filter(|finding| self.is_kept(file, *finding));
-        let mut notes: Vec<Note<'a>> = known.map(Note::of).collect();
+        let known =
+            file.robots.findings.iter().copied().chain(of_signals).filter(|finding| self.is_kept(file, *finding));
+        let mut notes: Vec<Note<'a>> = known.map(Note::with_own_advice).collect();
         let mut own = Notes::default();
         octets::check(file, &mut own);
         rules::check(file, &mut own);
@@ -135,6 +139,8 @@ impl Linter {
             code if code.found_by() == FoundBy::Audit => false,
             // A `Disallow:` without a value says so on purpose.
             Code::GroupWithoutRules => !file.opens_explicitly(finding.line),
+            // Whoever stands there twice shares nothing with others.
+            Code::BridgedAgents => !file.names_one_only(finding.line),
             // Some operators' names have blanks.
             Code::AgentWithBlank => !self.names.is_known_with_blank(finding.raw),
             _ => true,
@@ -176,6 +182,16 @@ impl<'a> Note<'a> {
 
     const fn new(line: Line, code: Code, raw: &'a [u8]) -> Self {
         Self::of(Finding { line, code, raw })
+    }
+
+    /// With what is better advice for this very text.
+    fn with_own_advice(finding: Finding<'a>) -> Self {
+        let note = Self::of(finding);
+        let is_url = finding.raw.eq_ignore_ascii_case(b"http") || finding.raw.eq_ignore_ascii_case(b"https");
+        if finding.code == Code::UnknownField && is_url {
+            return note.advice("put `Sitemap:` before the address, if it is one of a sitemap".to_owned());
+        }
+        note
     }
 
     fn detail(mut self, detail: String) -> Self {
@@ -237,9 +253,21 @@ impl<'a> File<'a> {
 
     /// Whether the group that begins in a line has a rule without a value, which opens everything.
     fn opens_explicitly(&self, begin: Line) -> bool {
-        let first_line = |group: &crate::robots::parse::Group<'_>| group.agents.first().map(|(line, _)| *line);
+        let first_line = |group: &Group<'_>| group.agents.first().map(|(line, _)| *line);
         let next = self.robots.groups.iter().filter_map(first_line).find(|line| *line > begin);
         self.empty_rules.iter().any(|line| *line > begin && next.is_none_or(|next| *line < next))
+    }
+
+    /// Whether all user-agent lines of the group that a line stands in name the same crawler.
+    fn names_one_only(&self, line: Line) -> bool {
+        let first_line = |group: &Group<'_>| group.agents.first().is_some_and(|(first, _)| *first <= line);
+        let place = self.robots.groups.partition_point(first_line);
+        let Some(group) = place.checked_sub(1).map(|place| &self.robots.groups[place]) else { return false };
+        let is_same = |one: &Agent<'_>, other: &Agent<'_>| match (one, other) {
+            (Agent::Token(one), Agent::Token(other)) => one.eq_ignore_ascii_case(other),
+            (one, other) => one == other,
+        };
+        group.agents.windows(2).all(|pair| is_same(&pair[0].1, &pair[1].1))
     }
 
     /// The groups that name a token of this file.

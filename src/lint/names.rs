@@ -7,6 +7,7 @@ use crate::crawlers::Registry;
 use crate::robots::finding::Code;
 use crate::robots::lex::Line;
 use crate::robots::parse::is_training_near_miss;
+use crate::robots::slip::is_slip;
 use crate::robots::token::{Agent, Matching};
 
 /// The names of a registry, prepared for comparison.
@@ -22,6 +23,20 @@ pub(super) struct KnownNames {
 
 /// Letters of a name for which one wrong letter is likely a slip and not another name.
 const SLIP_LETTERS: usize = 7;
+
+/// Names of others, or of the same operators, that look like slips.
+const OTHERS: [&[u8]; 10] = [
+    b"antibot",
+    b"buddy",
+    b"grobbot",
+    b"pingbot",
+    b"pinterest",
+    b"roger",
+    b"roverbot",
+    b"semrushbotsa",
+    b"snapbot",
+    b"grok",
+];
 
 /// Names compared of one file.
 const NAMES: usize = 4_096;
@@ -52,6 +67,9 @@ impl KnownNames {
     /// The name that was probably meant.
     fn meant(&self, name: &[u8]) -> Option<&str> {
         let letters = letters_of(name);
+        if OTHERS.contains(&&letters[..]) {
+            return None;
+        }
         if let Some(known) = self.by_letters.get(&letters) {
             return Some(known);
         }
@@ -69,18 +87,6 @@ impl KnownNames {
 
 fn letters_of(name: &[u8]) -> Vec<u8> {
     name.iter().filter(|octet| octet.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
-}
-
-/// Whether one text becomes the other by one letter more, less, or other, or by two that change places.
-fn is_slip(one: &[u8], other: &[u8]) -> bool {
-    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
-    let (one, other) = (&one[same..], &other[same..]);
-    let same = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
-    match (&one[..one.len() - same], &other[..other.len() - same]) {
-        ([], [_]) | ([_], [] | [_]) => true,
-        ([a, b], [c, d]) => (a, b) == (d, c),
-        _ => false,
-    }
 }
 
 /// A name out of use, since when, and what to name instead.

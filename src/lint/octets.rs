@@ -42,7 +42,19 @@ fn once<'a>(file: &File<'a>, notes: &mut Notes<'a>, code: Code, mut places: impl
 fn line_of(file: &File<'_>, place: usize) -> Line {
     let skipped = super::offset_in(file.body, file.octets).unwrap_or_default();
     let before = file.starts.partition_point(|start| *start <= place + skipped);
-    std::iter::successors(Some(Line::FIRST), |line| Some(line.next())).nth(before.saturating_sub(1)).unwrap_or(Line::FIRST)
+    std::iter::successors(Some(Line::FIRST), |line| Some(line.next()))
+        .nth(before.saturating_sub(1))
+        .unwrap_or(Line::FIRST)
+}
+
+/// Octets that tell whether a body without groups is text.
+const HEAD_OCTETS: usize = 4_096;
+
+/// Whether a body without groups is compressed, an image or the like: one octet in fifty is a control octet.
+pub(super) fn is_binary(file: &File<'_>) -> bool {
+    let head = &file.octets[..file.octets.len().min(HEAD_OCTETS)];
+    let is_control = |octet: &&u8| octet.is_ascii_control() && !octet.is_ascii_whitespace();
+    file.robots.groups.is_empty() && head.iter().filter(is_control).count() * 50 > head.len()
 }
 
 /// Says with the finding about the size limit how many rules are lost by it.

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{File, Note, Notes};
 use crate::robots::finding::Code;
-use crate::robots::matcher::{Entry, RuleSet};
 use crate::robots::lex::BYTE_ORDER_MARK;
+use crate::robots::matcher::{Entry, RuleSet};
 use crate::robots::parse::{Directive, Rule};
 use crate::robots::pattern::Shape;
 
@@ -113,7 +113,7 @@ fn look_through(file: &File<'_>, groups: &[u32], uses: &mut [Use], steps: &mut u
         let by = same.or_else(|| wide.iter().find(|wide| wide.pattern.matches(&text)).copied());
         let used = &mut uses[entry.hit.rule as usize];
         used.sets += 1;
-        if let Some(reason) = by.and_then(|by| reason(&entry, &by, same.is_some())) {
+        if let Some(reason) = by.and_then(|by| reason(file, &entry, &by)) {
             used.pointless += 1;
             used.reason = Some(reason);
         }
@@ -133,12 +133,13 @@ fn take(steps: &mut usize, n: usize) -> bool {
 }
 
 /// Why a rule is pointless, of which another that comes first matches everything that it does.
-fn reason(entry: &Entry<'_>, by: &Entry<'_>, is_same: bool) -> Option<Reason> {
-    let by_rule = by.hit.rule;
+fn reason(file: &File<'_>, entry: &Entry<'_>, by: &Entry<'_>) -> Option<Reason> {
+    let value = |entry: &Entry<'_>| file.robots.rules[entry.hit.rule as usize].value;
     if entry.hit.directive != by.hit.directive {
-        return Some(Reason { code: Code::ShadowedRule, by: by_rule });
+        return Some(Reason { code: Code::ShadowedRule, by: by.hit.rule });
     }
-    is_same.then_some(Reason { code: Code::DuplicateRule, by: by_rule })
+    // Two spellings of one path are there for readers that compare them as they stand.
+    (value(entry) == value(by)).then_some(Reason { code: Code::DuplicateRule, by: by.hit.rule })
 }
 
 /// The paths of a rule as one text in which a star stands for anything: a star in another rule matches it, a literal

@@ -276,7 +276,9 @@ impl Code {
             Self::AgentWithVersion => "the version is not compared: every version is meant",
             Self::AgentWithBlank => "only the word before the blank is the token",
             Self::AgentsOnOneLine => "of several names on one user-agent line only the first counts",
-            Self::AgentIsFullString => "of a whole User-Agent string only its first word counts, which names no crawler",
+            Self::AgentIsFullString => {
+                "of a whole User-Agent string only its first word counts, which names no crawler"
+            }
             Self::CrawlerNearMiss => "this is almost the name of a crawler, and does not name it",
             Self::RetiredToken => "this crawler no longer comes",
             Self::BridgedAgents => "only a rule ends a run of user-agent lines; this one joins the group above",

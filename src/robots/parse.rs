@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
 use super::google::{self, Quirk, Reading};
-use super::lex::{BYTE_ORDER_MARK, Content, Line, Lines, content, is_blank, readable};
+use super::lex::{Content, Line, Lines, content, readable};
+use super::slip::{begins_with_mark, extra_text, is_misspelt, is_url};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -176,21 +177,6 @@ const OTHER_KEYS: [&str; 12] = [
     "nofollow",
 ];
 
-/// Whether the key is a known one but for blanks, hyphens, underscores and doubled letters.
-fn is_misspelt(key: &[u8]) -> bool {
-    const FOLDED: [&[u8]; 5] = [b"useragent", b"disalow", b"alow", b"sitemap", b"crawldelay"];
-    const LONGEST: usize = 24;
-    if key.len() > LONGEST {
-        return false;
-    }
-    let mut folded: Vec<u8> =
-        key.iter().filter(|octet| octet.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
-    folded.dedup();
-    let has_only_these = key.iter().all(|octet| octet.is_ascii_alphabetic() || matches!(octet, b' ' | b'-' | b'_'));
-    has_only_these
-        && (FOLDED.contains(&&folded[..]) || matches!(&folded[..], b"disalaw" | b"dissalow" | b"disalo" | b"dialow"))
-}
-
 struct Parser<'a> {
     robots: Robots<'a>,
     /// Whether the next user-agent line joins the last group.
@@ -229,7 +215,7 @@ impl<'a> Parser<'a> {
         self.last_line = line;
         match content {
             Content::Blank => {}
-            Content::Other(text) if text.starts_with(BYTE_ORDER_MARK) => self.find(line, Code::MarkInside, text),
+            Content::Other(text) if begins_with_mark(text) => self.find(line, Code::MarkInside, text),
             Content::Other(text) => self.find(line, Code::MissingColon, text),
             Content::Record { key, value } => self.record(line, key, value),
         }
@@ -254,7 +240,7 @@ impl<'a> Parser<'a> {
             }
             Key::Other => self.bridge(),
             Key::Misspelt => self.odd_key(line, Code::MisspeltField, key),
-            Key::Unknown if key.starts_with(BYTE_ORDER_MARK) => self.odd_key(line, Code::MarkInside, key),
+            Key::Unknown if begins_with_mark(key) => self.odd_key(line, Code::MarkInside, key),
             Key::Unknown => self.odd_key(line, Code::UnknownField, key),
         }
     }
@@ -378,30 +364,6 @@ fn has_blank(value: &[u8]) -> bool {
     value.iter().fold(false, |found, octet| found | is_odd(*octet))
 }
 
-/// Whether a rule's value is a URL of the web.
-fn is_url(value: &[u8]) -> bool {
-    let begins = |scheme: &[u8]| value.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme));
-    begins(b"http://") || begins(b"https://")
-}
-
-/// What stands behind the token of a user-agent value.
-fn extra_text(token: &[u8], value: &[u8]) -> Code {
-    let rest = &value[token.len()..];
-    // What a name says of itself in parentheses may hold anything.
-    let names = &rest[..rest.iter().position(|octet| *octet == b'(').unwrap_or(rest.len())];
-    if token.eq_ignore_ascii_case(b"Mozilla") {
-        Code::AgentIsFullString
-    } else if names.iter().any(|octet| matches!(octet, b',' | b';' | b'|')) {
-        Code::AgentsOnOneLine
-    } else if names.first() == Some(&b'/') && !names.trim_ascii_end().iter().any(|octet| is_blank(*octet)) {
-        Code::AgentWithVersion
-    } else if names.first().is_some_and(|octet| is_blank(*octet)) && !names.trim_ascii().is_empty() {
-        Code::AgentWithBlank
-    } else {
-        Code::AgentWithExtraText
-    }
-}
-
 /// A finite, non-negative decimal number of seconds, also with a unit `s`.
 pub(crate) fn seconds(value: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(value).ok()?;
@@ -468,6 +430,11 @@ mod tests {
             ("User-agent: Mozilla/5.0 (compatible; a/1)\nAllow: /\n", &[(1, "agent_is_full_string")]),
             ("User-agent: a b\nAllow: /\n", &[(1, "agent_with_blank")]),
             ("User-agent: a; b/1\nAllow: /\n", &[(1, "agents_on_one_line")]),
+            ("User-agent: a, b c\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: a\nDisallop: /x\nAllow: /\n", &[(2, "misspelt_field")]),
+            ("\u{200d}User-agent: a\n", &[(1, "misspelt_field")]),
+            ("Sitemap\u{ff1a}https://a.test/x\n", &[(1, "misspelt_field")]),
+            ("\u{ef}\u{bb}\u{bf}User-agent: a\n", &[(1, "mark_inside")]),
             ("User-agent: a/1 b/2\nAllow: /\n", &[(1, "agent_with_extra_text")]),
             ("User-agent: a*\nAllow: /\n", &[(1, "agent_with_extra_text")]),
             ("User-agent:\nAllow: /\n", &[(1, "agent_without_token")]),

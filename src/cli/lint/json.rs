@@ -26,10 +26,8 @@ pub(super) fn finding(name: &str, found: &Located<'_>) -> Value {
 pub(super) fn end(counts: &Counts) -> String {
     let codes: Map<String, Value> =
         counts.found().into_iter().map(|(code, count)| (code.to_string(), count.into())).collect();
-    let severities: Map<String, Value> = Severity::ALL
-        .iter()
-        .map(|severity| (severity.to_string(), counts.of_severity(*severity).into()))
-        .collect();
+    let severities: Map<String, Value> =
+        Severity::ALL.iter().map(|severity| (severity.to_string(), counts.of_severity(*severity).into())).collect();
     let (codes, severities) = (Value::from(codes), Value::from(severities));
     format!("\n],\n\"files\":{},\n\"severities\":{severities},\n\"codes\":{codes}}}\n", counts.files)
 }

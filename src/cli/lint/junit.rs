@@ -6,8 +6,7 @@ use crate::tables::text::{for_people, of_octets_cut};
 /// Octets shown of the text that a finding is about.
 const RAW_OCTETS: usize = 256;
 
-pub(super) const BEGIN: &str =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"robots-audit lint\">\n";
+pub(super) const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"robots-audit lint\">\n";
 
 pub(super) const END: &str = "</testsuites>\n";
 
@@ -60,6 +59,9 @@ mod tests {
 
     #[test]
     fn nothing_breaks_the_document() {
-        assert_eq!(escaped("a<b>&\"'\u{1b}\0\u{ffff}\u{e9}"), "a&lt;b&gt;&amp;&quot;&apos;\\u{1b}\\u{0}\\u{ffff}\u{e9}");
+        assert_eq!(
+            escaped("a<b>&\"'\u{1b}\0\u{ffff}\u{e9}"),
+            "a&lt;b&gt;&amp;&quot;&apos;\\u{1b}\\u{0}\\u{ffff}\u{e9}"
+        );
     }
 }

@@ -11,13 +11,8 @@ const RAW_OCTETS: usize = 100;
 pub(super) fn finding(name: &str, found: &Located<'_>, has_colors: bool) -> String {
     let severity = severity(found.severity(), has_colors);
     let (name, message) = (for_people(name), found.message());
-    let mut text = format!(
-        "{name}:{}:{}: {severity}: {} [{}]\n",
-        found.line,
-        found.column,
-        for_people(&message),
-        found.code
-    );
+    let mut text =
+        format!("{name}:{}:{}: {severity}: {} [{}]\n", found.line, found.column, for_people(&message), found.code);
     if !found.raw.is_empty() {
         let cut = if found.raw.len() > RAW_OCTETS { "…" } else { "" };
         text += &format!("  | {}{cut}\n", for_people(&of_octets_cut(found.raw, RAW_OCTETS)));
