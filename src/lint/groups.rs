@@ -56,7 +56,7 @@ fn star_rules<'a>(linter: &Linter, file: &File<'a>, budget: &mut Budget, notes: 
     }
     let mut questions = QUESTIONS;
     for (groups, tokens) in owners(linter, file) {
-        if questions < star.closed.len() {
+        if questions < star.closed.len() || notes.are_full() {
             return;
         }
         questions -= star.closed.len();
@@ -130,8 +130,8 @@ fn left_behind<'a>(
     };
     let left: Vec<u32> = star.closed.iter().filter(|(path, _)| is_left(path)).map(|(_, rule)| *rule).collect();
     let first = &file.robots.rules[*left.first()? as usize];
-    let mentions: Vec<Mention<'a>> = tokens.iter().filter_map(|token| mention(file, *groups.first()?, token)).collect();
-    let mention = mentions.iter().min_by_key(|mention| mention.line)?;
+    let mentions = mentions(file, *groups.first()?, tokens);
+    let mention = mentions.first()?;
     let opens = |group: &u32| {
         let (line, _) = file.robots.groups[*group as usize].agents[0];
         file.opens_explicitly(line)
@@ -143,15 +143,28 @@ fn left_behind<'a>(
         1 => " and 1 more rule".to_owned(),
         more => format!(" and {more} more rules"),
     };
-    let detail = format!("`{}` (line {}){others} of * do not bind {}", shown(first), first.line, names(&mentions));
+    let detail =
+        format!("`{}` (line {}){others} of * do not bind {}", shown(first), first.line, names(&mentions, tokens.len()));
     Some(Note::new(mention.line, code, mention.token).detail(detail))
 }
 
-/// A few names, and how many more there are.
-fn names(mentions: &[Mention<'_>]) -> String {
-    let listed = mentions.iter().take(NAMES).map(|mention| String::from_utf8_lossy(mention.token));
-    let listed = listed.collect::<Vec<_>>().join(", ");
-    match mentions.len().saturating_sub(NAMES) {
+/// The first user-agent lines of a group with one of some tokens, which are in lower case and ascending.
+fn mentions<'a>(file: &File<'a>, group: u32, tokens: &[&str]) -> Vec<Mention<'a>> {
+    let is_one = |token: &[u8]| {
+        let lower = token.to_ascii_lowercase();
+        tokens.binary_search_by(|token| token.as_bytes().cmp(&lower)).is_ok()
+    };
+    let named = file.robots.groups[group as usize].agents.iter().filter_map(|(line, agent)| match *agent {
+        Agent::Token(token) if is_one(token) => Some(Mention { line: *line, token }),
+        _ => None,
+    });
+    named.take(NAMES).collect()
+}
+
+/// A few names, and how many more of all there are.
+fn names(mentions: &[Mention<'_>], all: usize) -> String {
+    let listed = mentions.iter().map(|mention| String::from_utf8_lossy(mention.token)).collect::<Vec<_>>().join(", ");
+    match all.saturating_sub(mentions.len()) {
         0 => listed,
         more => format!("{listed} and {more} more"),
     }
@@ -161,6 +174,9 @@ fn names(mentions: &[Mention<'_>]) -> String {
 fn duplicates<'a>(file: &File<'a>, notes: &mut Notes<'a>) {
     for token in file.index.tokens() {
         let [first, second, ..] = file.naming(token) else { continue };
+        if notes.are_full() {
+            return;
+        }
         let places = mention(file, *first, token).zip(mention(file, *second, token));
         if let Some((first, second)) = places {
             let note = Note::new(second.line, Code::DuplicateGroup, second.token);
@@ -183,9 +199,10 @@ const AI_CRAWLERS: usize = 3;
 
 /// Large search engines in groups that shut out crawlers for AI.
 fn search_among_ai<'a>(linter: &Linter, file: &File<'a>, budget: &mut Budget, notes: &mut Notes<'a>) {
+    let mut is_shut_out: HashMap<&str, bool> = HashMap::new();
     for group in &file.robots.groups {
         let mut for_ai = 0;
-        let mut search = Vec::new();
+        let mut search: Vec<(Mention<'a>, &str)> = Vec::new();
         for (line, agent) in &group.agents {
             let Agent::Token(token) = *agent else { continue };
             let Some(crawler) = linter.registry.get(&String::from_utf8_lossy(token)) else { continue };
@@ -199,8 +216,11 @@ fn search_among_ai<'a>(linter: &Linter, file: &File<'a>, budget: &mut Budget, no
             continue;
         }
         for (mention, name) in search {
-            let rules = RuleSet::of_groups(&file.robots, file.naming(name));
-            if coverage::of_rules(&rules, RulesFile::IsExempt, budget) == Coverage::Nothing {
+            let may_nothing = || {
+                let rules = RuleSet::of_groups(&file.robots, file.naming(name));
+                coverage::of_rules(&rules, RulesFile::IsExempt, budget) == Coverage::Nothing
+            };
+            if *is_shut_out.entry(name).or_insert_with(may_nothing) {
                 notes.add(Note::new(mention.line, Code::SearchCrawlerInAiGroup, mention.token).detail(name.to_owned()));
             }
         }

@@ -212,6 +212,11 @@ struct Notes<'a> {
 }
 
 impl<'a> Notes<'a> {
+    /// Whether more are not kept.
+    fn are_full(&self) -> bool {
+        self.list.len() > FINDINGS
+    }
+
     fn add(&mut self, note: Note<'a>) {
         match self.list.len() {
             0..FINDINGS => self.list.push(note),
@@ -230,7 +235,7 @@ struct File<'a> {
     robots: Robots<'a>,
     index: GroupIndex,
     /// Where in `body` each line begins.
-    starts: Vec<usize>,
+    starts: Vec<(usize, Line)>,
     /// Lines of rules without a value.
     empty_rules: Vec<Line>,
 }
@@ -241,7 +246,7 @@ impl<'a> File<'a> {
         let octets = readable(body, PARSE_OCTETS).octets;
         let (mut starts, mut empty_rules) = (Vec::new(), Vec::new());
         for (line, text) in Lines::of(octets) {
-            starts.push(offset_in(body, text).unwrap_or_default());
+            starts.push((offset_in(body, text).unwrap_or_default(), line));
             if let Content::Record { key, value: [] } = content(text)
                 && (key.eq_ignore_ascii_case(b"disallow") || key.eq_ignore_ascii_case(b"allow"))
             {
@@ -253,16 +258,22 @@ impl<'a> File<'a> {
 
     /// Whether the group that begins in a line has a rule without a value, which opens everything.
     fn opens_explicitly(&self, begin: Line) -> bool {
-        let first_line = |group: &Group<'_>| group.agents.first().map(|(line, _)| *line);
-        let next = self.robots.groups.iter().filter_map(first_line).find(|line| *line > begin);
-        self.empty_rules.iter().any(|line| *line > begin && next.is_none_or(|next| *line < next))
+        let next = self.robots.groups.get(self.groups_up_to(begin)).and_then(|group| group.agents.first());
+        let rule = self.empty_rules.get(self.empty_rules.partition_point(|line| *line <= begin));
+        rule.is_some_and(|rule| next.is_none_or(|(next, _)| rule < next))
+    }
+
+    /// How many groups begin in a line or before it.
+    fn groups_up_to(&self, line: Line) -> usize {
+        let begins = |group: &Group<'_>| group.agents.first().is_some_and(|(first, _)| *first <= line);
+        self.robots.groups.partition_point(begins)
     }
 
     /// Whether all user-agent lines of the group that a line stands in name the same crawler.
     fn names_one_only(&self, line: Line) -> bool {
-        let first_line = |group: &Group<'_>| group.agents.first().is_some_and(|(first, _)| *first <= line);
-        let place = self.robots.groups.partition_point(first_line);
-        let Some(group) = place.checked_sub(1).map(|place| &self.robots.groups[place]) else { return false };
+        let Some(group) = self.groups_up_to(line).checked_sub(1).map(|place| &self.robots.groups[place]) else {
+            return false;
+        };
         let is_same = |one: &Agent<'_>, other: &Agent<'_>| match (one, other) {
             (Agent::Token(one), Agent::Token(other)) => one.eq_ignore_ascii_case(other),
             (one, other) => one == other,
@@ -278,8 +289,8 @@ impl<'a> File<'a> {
 
     fn locate(&self, Note { finding: Finding { line, code, raw }, detail, advice }: Note<'a>) -> Located<'a> {
         let place = u32::from(line) as usize - 1;
-        let start = self.starts.get(place).copied().unwrap_or_default();
-        let end = self.starts.get(place + 1).copied().unwrap_or(self.body.len());
+        let start = self.starts.get(place).map_or(0, |(start, _)| *start);
+        let end = self.starts.get(place + 1).map_or(self.body.len(), |(start, _)| *start);
         let text = &self.body[start..end];
         let indent = || text.iter().position(|octet| !octet.is_ascii_whitespace()).unwrap_or_default();
         let offset = offset_in(text, raw).filter(|_| !raw.is_empty()).unwrap_or_else(indent);

@@ -41,10 +41,8 @@ fn once<'a>(file: &File<'a>, notes: &mut Notes<'a>, code: Code, mut places: impl
 /// The line of a place in the octets that are read.
 fn line_of(file: &File<'_>, place: usize) -> Line {
     let skipped = super::offset_in(file.body, file.octets).unwrap_or_default();
-    let before = file.starts.partition_point(|start| *start <= place + skipped);
-    std::iter::successors(Some(Line::FIRST), |line| Some(line.next()))
-        .nth(before.saturating_sub(1))
-        .unwrap_or(Line::FIRST)
+    let before = file.starts.partition_point(|(start, _)| *start <= place + skipped);
+    before.checked_sub(1).map_or(Line::FIRST, |last| file.starts[last].1)
 }
 
 /// Octets that tell whether a body without groups is text.

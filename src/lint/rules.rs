@@ -111,11 +111,11 @@ fn look_through(file: &File<'_>, groups: &[u32], uses: &mut [Use], steps: &mut u
         }
         let same = first_of.get(&text).copied();
         let by = same.or_else(|| wide.iter().find(|wide| wide.pattern.matches(&text)).copied());
-        let used = &mut uses[entry.hit.rule as usize];
-        used.sets += 1;
+        let known = &mut uses[entry.hit.rule as usize];
+        known.sets += 1;
         if let Some(reason) = by.and_then(|by| reason(file, &entry, &by)) {
-            used.pointless += 1;
-            used.reason = Some(reason);
+            known.pointless += 1;
+            known.reason = Some(reason);
         }
         // Only with a star in it does a rule come before others that match less.
         if file.robots.rules[entry.hit.rule as usize].value.contains(&b'*') {

@@ -155,9 +155,15 @@ fn octets_are_counted_at_the_first() {
 
 #[test]
 fn a_hostile_file_ends_soon() {
-    let agents: String = (0..5_000).map(|n| format!("User-agent: a{n}\n")).collect();
-    let rules: String = (0..5_000).map(|n| format!("Disallow: /*{n}*x*\nAllow: /{n}\n")).collect();
-    let own: String = (0..5_000).map(|n| format!("User-agent: a{n}\nAllow: /{n}\n")).collect();
-    let found = found(format!("User-agent: *\n{rules}{agents}{rules}{own}").as_bytes());
-    assert!(found.len() <= 3 * (FINDINGS + 1), "{}", found.len());
+    let repeat = |lines: fn(u32) -> String| (0..5_000).map(lines).collect::<Vec<_>>().concat();
+    let agents = repeat(|n| format!("User-agent: a{n}\n"));
+    let rules = repeat(|n| format!("Disallow: /*{n}*x*\nAllow: /{n}\n"));
+    let own = repeat(|n| format!("User-agent: a{n}\nAllow: /{n}\n"));
+    let marks = "User-agent: x\n".to_owned() + &"\u{feff}\n".repeat(100_000);
+    let twice = format!("{agents}{rules}{agents}Disallow: /x\nUser-agent: *\nDisallow: /y\n");
+    let search = "User-agent: GPTBot\nUser-agent: CCBot\nUser-agent: ClaudeBot\nUser-agent: Googlebot\nDisallow: /\n";
+    for body in [format!("User-agent: *\n{rules}{agents}{rules}{own}"), marks, twice, search.repeat(5_000)] {
+        let found = found(body.as_bytes());
+        assert!(found.len() <= 3 * (FINDINGS + 1), "{}", found.len());
+    }
 }

@@ -1,4 +1,5 @@
-//! Findings as JUnit XML: a suite for each file, a test case for each finding; a file without findings is one that passed.
+//! Findings as test results in the XML of `JUnit`: a suite for each file, a test case for each finding; a file without
+//! findings is one case that passed.
 
 use crate::lint::Located;
 use crate::tables::text::{for_people, of_octets_cut};

@@ -166,8 +166,12 @@ impl Report<'_> {
 
 /// Values of a JSON array, a line each.
 fn listed(found: &[Located<'_>], is_first: bool, value: impl Fn(&Located<'_>) -> serde_json::Value) -> String {
-    let separator = |place: usize| if is_first && place == 0 { "\n" } else { ",\n" };
-    found.iter().enumerate().map(|(place, one)| format!("{}{}", separator(place), value(one))).collect()
+    let mut text = String::new();
+    for (place, one) in found.iter().enumerate() {
+        text += if is_first && place == 0 { "\n" } else { ",\n" };
+        text += &value(one).to_string();
+    }
+    text
 }
 
 /// Lints.
