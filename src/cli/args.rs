@@ -37,7 +37,14 @@ pub(super) struct Global {
     #[arg(long, global = true, value_name = "N", env = "ROBOTS_AUDIT_THREADS", hide_env_values = true)]
     pub(super) threads: Option<NonZeroUsize>,
     /// Form of what goes to stdout: table or json; of lint also sarif or junit
-    #[arg(long = "format", global = true, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    #[arg(
+        id = "format",
+        long = "format",
+        global = true,
+        value_name = "FORMAT",
+        default_value = "table",
+        hide_possible_values = true
+    )]
     pub(super) output: OutputFormat,
     /// The same where only table and json are known; see [`Cli::settle`].
     #[arg(skip)]

@@ -42,8 +42,8 @@ fn mention<'a>(file: &File<'a>, group: u32, token: &str) -> Option<Mention<'a>> 
     })
 }
 
-/// Paths asked about, rules of the wildcard times groups: beyond, no more findings come of it.
-const QUESTIONS: usize = 500_000;
+/// Rules looked at and paths asked about, over all groups of a body: beyond, no more findings come of it.
+const STEPS: usize = 500_000;
 
 /// Names listed in a finding.
 const NAMES: usize = 3;
@@ -54,12 +54,14 @@ fn star_rules<'a>(linter: &Linter, file: &File<'a>, budget: &mut Budget, notes: 
     if star.closed.is_empty() {
         return;
     }
-    let mut questions = QUESTIONS;
+    let mut steps = STEPS;
     for (groups, tokens) in owners(linter, file) {
-        if questions < star.closed.len() || notes.are_full() {
+        let rules = groups.iter().map(|group| file.robots.groups[*group as usize].rules.len());
+        let Some(rest) = steps.checked_sub(star.closed.len() + rules.sum::<usize>()) else { return };
+        if notes.are_full() {
             return;
         }
-        questions -= star.closed.len();
+        steps = rest;
         if let Some(note) = left_behind(file, &star, (groups, &tokens), budget) {
             notes.add(note);
         }
