@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use super::exit::Failed;
 use super::fail_on::FailOn;
 use super::faults::{Faults, Only};
+use super::lint::FailingFinding;
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
 /// Audit the robots.txt of very many origins
@@ -37,8 +38,18 @@ pub(super) struct Global {
     /// Threads that evaluate [default: one a core]
     #[arg(long, global = true, value_name = "N", env = "ROBOTS_AUDIT_THREADS", hide_env_values = true)]
     pub(super) threads: Option<NonZeroUsize>,
-    /// Form of what goes to stdout: table or json
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    /// Form of what goes to stdout: table or json; of lint also sarif or junit
+    #[arg(
+        id = "format",
+        long = "format",
+        global = true,
+        value_name = "FORMAT",
+        default_value = "table",
+        hide_possible_values = true
+    )]
+    pub(super) output: OutputFormat,
+    /// The same where only table and json are known; see [`Cli::settle`].
+    #[arg(skip)]
     pub(super) format: Format,
     /// No progress bar (there is none either where stderr is no terminal)
     #[arg(long, global = true)]
@@ -57,10 +68,24 @@ pub(super) struct Global {
     pub(super) color: Color,
 }
 
-/// Forms of output.
+/// Forms of output, as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+    /// Static Analysis Results Interchange Format 2.1.0.
+    Sarif,
+    /// Test results as XML.
+    Junit,
+}
+
+/// Forms of output of every subcommand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Format {
     /// For people.
+    #[default]
     Table,
     /// For programs.
     Json,
@@ -100,6 +125,9 @@ pub(super) enum Command {
     /// Say what one robots.txt says about some URLs, and why
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Say what is odd in a robots.txt, or in a folder of them, and what to do about it
+    #[command(after_help = LINT_EXAMPLES)]
+    Lint(LintArgs),
     /// Look into the registry of crawlers
     Crawlers(CrawlersArgs),
     /// Run the whole pipeline against a small web of generated origins on loopback
@@ -403,6 +431,31 @@ Examples:
   From stdin, as JSON
     curl -s https://example.org/robots.txt | robots-audit check - --url /page --format json";
 
+/// What `lint --help` shows at its end.
+const LINT_EXAMPLES: &str = "\
+Examples:
+  robots-audit lint robots.txt
+  robots-audit lint robots.txt --fail-on warning
+  robots-audit lint bodies --format json --fail-on misspelt_field,bridged_agents
+  robots-audit lint robots.txt --format sarif > lint.sarif
+  curl -s https://shop.example/robots.txt | robots-audit lint -
+
+docs/findings.md explains each code with a bad and a good example.";
+
+/// `lint`.
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// A robots.txt file, a folder of .txt files, or `-` for stdin
+    #[arg(value_name = "PATH")]
+    pub(super) path: String,
+    /// End with code 2 where there are such findings: error, warning (errors too), info (any), or codes
+    #[arg(long, value_name = "SEVERITY|CODE", value_delimiter = ',')]
+    pub(super) fail_on: Vec<FailingFinding>,
+    /// CSV file that extends the registry of crawlers
+    #[arg(long, value_name = "FILE", env = "ROBOTS_AUDIT_REGISTRY", hide_env_values = true)]
+    pub(super) registry: Option<PathBuf>,
+}
+
 /// `crawlers`.
 #[derive(Debug, Args)]
 pub(super) struct CrawlersArgs {
@@ -450,6 +503,19 @@ pub(super) struct DemoArgs {
     /// Folder for the tables
     #[arg(short, long, value_name = "DIR", default_value = "outputs/demo")]
     pub(super) output: PathBuf,
+}
+
+impl Cli {
+    /// Settles the form of the output; what to say where the subcommand does not know it.
+    pub(super) fn settle(&mut self) -> Result<(), &'static str> {
+        self.global.format = match (self.global.output, &self.command) {
+            (OutputFormat::Table, _) => Format::Table,
+            (OutputFormat::Json, _) => Format::Json,
+            (OutputFormat::Sarif | OutputFormat::Junit, Command::Lint(_)) => return Ok(()),
+            (OutputFormat::Sarif | OutputFormat::Junit, _) => return Err("only lint writes sarif and junit"),
+        };
+        Ok(())
+    }
 }
 
 impl Global {

@@ -9,7 +9,8 @@ use std::num::NonZeroU32;
 /// Octets of a body that are read; §2.5 asks for at least 500 KiB.
 pub const PARSE_OCTETS: usize = 512_000;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// U+FEFF in UTF-8.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A 1-based line number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -19,6 +19,8 @@ mod fetch_cases;
 mod hostile;
 mod layers;
 #[cfg(feature = "cli")]
+mod lint;
+#[cfg(feature = "cli")]
 mod live;
 mod naive;
 #[cfg(feature = "cli")]
