@@ -149,12 +149,11 @@ fn cpu_s(command: &[String]) -> Option<f64> {
 fn curl_config(scheme: &str, count: usize, port: &str, ca: &Path) -> String {
     let mut config = format!(
         "parallel\nparallel-max = {CONCURRENCY}\nno-progress-meter\nfail\nhttp1.1\nheader = \"Connection: close\"\ncacert = \
-         \"{}\"\n",
+         \"{}\"\nconnect-to = \"::127.0.0.1:{port}\"\n",
         ca.display()
     );
     for number in 0..count {
         let host = format!("n{number}.{DOMAIN}");
-        writeln!(config, "resolve = \"{host}:{port}:127.0.0.1\"").expect("a string");
         writeln!(config, "url = \"{scheme}://{host}:{port}/robots.txt\"\noutput = \"/dev/null\"").expect("a string");
     }
     config

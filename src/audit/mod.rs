@@ -13,6 +13,7 @@
 //! | `folder_rows`, `gather` | rows that no table holds yet; work gathered into pieces |
 //! | [`ingest`] | captures that others made to a snapshot |
 //! | [`explain`] | one file and a few URLs, one by one |
+//! | [`preflight`] | may this URL be fetched now? One question, one record of evidence |
 //! | [`pipeline`] | work spread over threads, results in order |
 //! | [`run`] | a source to all tables |
 //! | [`output`] | the files of a run |
@@ -36,6 +37,7 @@ pub mod origins;
 pub mod output;
 pub mod pipeline;
 pub mod plan;
+pub mod preflight;
 pub mod run;
 pub mod totals;
 

@@ -118,7 +118,7 @@ fn name(crawler: &AskedCrawler) -> CrawlerName {
     }
 }
 
-fn asked(crawler: &AskedCrawler, matching: Matching, exact_tokens: bool) -> Asked {
+pub(super) fn asked(crawler: &AskedCrawler, matching: Matching, exact_tokens: bool) -> Asked {
     if crawler.is_wildcard() {
         return Asked::Star;
     }

@@ -8,6 +8,7 @@ use super::exit::{Exit, Failed};
 use super::ingest::{self, WARC_PREFIX};
 use super::progress::Progress;
 use super::scan::{Start, conclude};
+use super::show;
 use crate::audit::event::{Event, Stage};
 use crate::audit::output::{COMPUTED_TABLES, Output, clear};
 use crate::audit::run::{self, Source};
@@ -15,6 +16,8 @@ use crate::source::folder::Folder;
 use crate::source::input::UrlInputs;
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
+use crate::tables::journal::Journaled;
+use crate::tables::text::for_people;
 
 /// Audits.
 pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
@@ -23,6 +26,16 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let warc = args.from.strip_prefix(WARC_PREFIX).map(ingest::warc).transpose()?;
     let mut source = if warc.is_none() { Some(source(&args.from)?) } else { None };
+    if !global.quiet
+        && warc.is_none()
+        && !args.from.starts_with("dir:")
+        && Journaled::read(Path::new(&args.from)).is_ok_and(|journal| journal.is_some())
+    {
+        show::remark(&format!(
+            "{} holds an unfinished run: its whole parts are read, and no more",
+            for_people(&args.from)
+        ));
+    }
     let urls = match &args.urls.urls[..] {
         [] => None,
         paths => Some(UrlInputs::open(paths, args.urls.url_column.as_deref()).map_err(Failed::before)?),

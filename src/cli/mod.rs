@@ -8,12 +8,15 @@ mod demo;
 mod descriptors;
 mod exit;
 mod fail_on;
+mod faults;
 mod health;
 mod ingest;
 mod ingest_args;
 mod interrupt;
+mod lint;
 mod live;
 mod log;
+mod preflight;
 mod progress;
 mod report;
 mod scan;
@@ -29,10 +32,13 @@ use exit::{Exit, Failed};
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    if let Err(what) = cli.settle() {
+        return usage(&Cli::command().error(clap::error::ErrorKind::InvalidValue, what));
+    }
     log::set_up(&cli.global);
     match run(&cli) {
         Ok(exit) => exit.into(),
@@ -51,6 +57,7 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
         Command::Report(args) => report::report(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
+        Command::Lint(args) => lint::lint(&cli.global, args),
         Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),
         Command::Demo(args) => demo::demo(&cli.global, args),
         Command::Completions { shell } => {
