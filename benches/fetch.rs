@@ -88,7 +88,7 @@ fn compare() {
     let mut ports = String::new();
     BufReader::new(server.stdout.take().expect("piped")).read_line(&mut ports).expect("ports");
     let ports: Vec<&str> = ports.split_whitespace().collect();
-    fs::write(folder.path().join("aiohttp.py"), AIOHTTP).expect("written");
+    fs::write(folder.path().join("client.py"), AIOHTTP).expect("written");
     let ca = folder.path().join("ca.pem");
     println!("{CONCURRENCY} in flight, distinct origins, connection closed; CPU µs a fetch of the client alone\n");
     println!("| scheme | origins | this program | curl --parallel | aiohttp | curl : this | aiohttp : this |");
@@ -103,7 +103,7 @@ fn compare() {
             vec!["curl".into(), "--config".into(), text(&config)],
             vec![
                 "python3".into(),
-                text(&folder.path().join("aiohttp.py")),
+                text(&folder.path().join("client.py")),
                 scheme.into(),
                 count_text,
                 CONCURRENCY.to_string(),
@@ -183,7 +183,7 @@ fn client(scheme: &str, count: usize, port: u16, ca: &Path) {
     });
     let concurrency = NonZeroUsize::new(CONCURRENCY).expect("not zero");
     let results = fetch_all(fetcher, targets, concurrency, Stop::default());
-    let answered = results.iter().filter(|((), fetched)| fetched.observation.class == FetchClass::Ok).count();
+    let answered = results.filter(|((), fetched)| fetched.observation.class == FetchClass::Ok).count();
     assert_eq!(answered, count, "every origin answers");
 }
 

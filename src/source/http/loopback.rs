@@ -578,11 +578,10 @@ async fn every_target_of_a_crowd_comes_back() {
             .map(|n| (n, target(&if n % 10 == 3 { "http://panic.test".into() } else { format!("http://n{n}.test") })))
     };
     let results = fetch_all(Arc::clone(&fetcher), origins(200), concurrency, Stop::default());
-    let mut seen: Vec<(usize, FetchClass)> = tokio::task::spawn_blocking(move || {
-        results.iter().map(|(n, fetched)| (n, fetched.observation.class)).collect()
-    })
-    .await
-    .expect("no panic");
+    let mut seen: Vec<(usize, FetchClass)> =
+        tokio::task::spawn_blocking(move || results.map(|(n, fetched)| (n, fetched.observation.class)).collect())
+            .await
+            .expect("no panic");
     seen.sort_unstable();
     let expected = |n| if n % 10 == 3 { FetchClass::Internal } else { FetchClass::Ok };
     assert_eq!(seen, (0..200).map(|n| (n, expected(n))).collect::<Vec<_>>());

@@ -58,7 +58,7 @@ use crate::source::history::History;
 use crate::source::history::earlier::Validators;
 use crate::tables::fetches::Observation;
 
-pub use crowd::fetch_all;
+pub use crowd::{Results, fetch_all};
 pub use limits::FetchLimits;
 pub use network::{EmbeddedNetwork, NameAnswer, Network};
 pub use pace::{PER_IP_CONCURRENCY, PER_IP_RATE};
