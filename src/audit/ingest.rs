@@ -167,7 +167,7 @@ impl Run<'_> {
         (self.writer.observer)(Event::Stage(Stage::Ingest, Some(robots_txts.len() as u64)));
         let (own_files, own_index) = (Arc::clone(files), Arc::clone(&index));
         let read = move |piece: Vec<(Capture, u32)>| read_piece(&own_files, &own_index, piece);
-        for piece in ordered(&self.pool, pieces(robots_txts).into_iter(), read) {
+        for piece in ordered(&self.pool, pieces(robots_txts), read) {
             let Piece { taken, rest } = piece??;
             taken.into_iter().try_for_each(|taken| self.writer.take(taken))?;
             // Bodies that are far larger than their records are read one by one.
@@ -335,18 +335,18 @@ struct Piece {
 }
 
 /// Captures in the order of files and places, in pieces of about the same work.
-fn pieces(captures: Vec<(Capture, u32)>) -> Vec<Vec<(Capture, u32)>> {
-    let (mut pieces, mut piece, mut octets) = (Vec::new(), Vec::new(), 0);
-    for one in captures {
-        octets += u64::from(one.0.octets);
-        piece.push(one);
-        if piece.len() == PIECE_CAPTURES || octets >= PIECE_OCTETS {
-            octets = 0;
-            pieces.push(std::mem::take(&mut piece));
+fn pieces(captures: Vec<(Capture, u32)>) -> impl Iterator<Item = Vec<(Capture, u32)>> {
+    let mut captures = captures.into_iter().peekable();
+    std::iter::from_fn(move || {
+        captures.peek()?;
+        let (mut piece, mut octets) = (Vec::new(), 0);
+        while piece.len() < PIECE_CAPTURES && octets < PIECE_OCTETS {
+            let Some(one) = captures.next() else { break };
+            octets += u64::from(one.0.octets);
+            piece.push(one);
         }
-    }
-    pieces.push(piece);
-    pieces
+        Some(piece)
+    })
 }
 
 fn read_piece(files: &WarcFiles, index: &Index, piece: Vec<(Capture, u32)>) -> Result<Piece, WarcError> {

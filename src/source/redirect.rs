@@ -47,6 +47,7 @@ impl Place {
     }
 
     /// Path and query, as a request line holds them.
+    #[cfg(feature = "http")]
     pub(super) fn path(&self) -> &str {
         &self.path
     }
@@ -57,6 +58,7 @@ impl Place {
     }
 
     /// The Host field: the origin's authority without the trailing dot of the name.
+    #[cfg(feature = "http")]
     pub(super) fn host_field(&self) -> String {
         let authority = self.origin.authority();
         let host = self.origin.host();
@@ -209,6 +211,7 @@ mod tests {
         assert_eq!(resolved(odd, b"mailto:x"), "!host");
     }
 
+    #[cfg(feature = "http")]
     #[test]
     fn the_host_field_has_no_trailing_dot() {
         for (origin, host) in [

@@ -342,3 +342,66 @@ pub fn survey(octets: &[u8]) -> (usize, u64, u64) {
     }
     (index.captures.len(), index.other_records + index.other_schemes, index.damaged)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn member(octets: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(octets).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn response(number: usize) -> Vec<u8> {
+        let message = format!("HTTP/1.1 200 OK\r\n\r\nDisallow: /{}\n", number * 7_919);
+        let head = format!("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://s{number}.test/robots.txt\r\n");
+        format!("{head}Content-Length: {}\r\n\r\n{message}\r\n\r\n", message.len()).into_bytes()
+    }
+
+    #[test]
+    fn names_fit_patterns() {
+        for (pattern, name, fits) in [
+            ("*.warc.gz", "a.warc.gz", true),
+            ("*.warc.gz", "a.warc", false),
+            ("a*b*c", "a1b2b3c", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("*", "", true),
+            ("a**", "a", true),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), fits, "{pattern} {name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_octets_come_to_an_end(octets in prop::collection::vec(any::<u8>(), 0..400), is_packed: bool) {
+            let text = [b"WARC/1.0\r\n", &octets[..]].concat();
+            let file = if is_packed { [member(&text), octets].concat() } else { text };
+            let (captures, others, damaged) = survey(&file);
+            prop_assert!(captures as u64 + others + damaged <= file.len() as u64);
+        }
+
+        #[test]
+        fn a_changed_octet_costs_one_record(at in 0_usize..10_000, octet: u8) {
+            let members: Vec<Vec<u8>> = (0..5).map(|number| member(&response(number))).collect();
+            let mut file = members.concat();
+            let at = at % file.len();
+            let place = |number: usize| members[..number].iter().map(Vec::len).sum::<usize>();
+            let hit = (0..5).rfind(|number| place(*number) <= at).unwrap();
+            // The beginning of the file tells how it is packed.
+            prop_assume!(at >= 3);
+            file[at] = octet;
+            let (captures, _, damaged) = survey(&file);
+            prop_assert!(captures >= 4, "{captures} of 5, member {hit} was hit");
+            prop_assert!(captures as u64 + damaged >= 5);
+        }
+    }
+}
