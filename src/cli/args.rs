@@ -121,7 +121,7 @@ pub(super) enum Command {
     Scan(ScanArgs),
     /// Fetch only: the network to a snapshot (tables fetches and bodies)
     Fetch(FetchArgs),
-    /// Make a snapshot of what others captured, without the network: WARC files, rows, a folder
+    /// Make a snapshot of what others captured: WARC files, rows, a folder
     Ingest(IngestArgs),
     /// Compute all tables from a snapshot, a folder or WARC files, without the network
     Audit(AuditArgs),
