@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use super::exit::Failed;
 use super::fail_on::FailOn;
 use super::faults::{Faults, Only};
+use super::ingest_args::{IngestArgs, ReportArgs};
 use super::lint::FailingFinding;
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
@@ -120,8 +121,12 @@ pub(super) enum Command {
     Scan(ScanArgs),
     /// Fetch only: the network to a snapshot (tables fetches and bodies)
     Fetch(FetchArgs),
-    /// Compute all tables from a snapshot or a folder, without the network
+    /// Make a snapshot of what others captured, without the network: WARC files, rows, a folder
+    Ingest(IngestArgs),
+    /// Compute all tables from a snapshot, a folder or WARC files, without the network
     Audit(AuditArgs),
+    /// Lists made from the tables of an audit
+    Report(ReportArgs),
     /// Say what one robots.txt says about some URLs, and why
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -362,7 +367,8 @@ pub(super) struct FetchArgs {
 /// `audit`.
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
-    /// A snapshot folder (tables fetches and bodies), or dir:FOLDER of HOST.txt files
+    /// A snapshot folder (tables fetches and bodies), dir:FOLDER of HOST.txt files, or warc:FILES (a name, a pattern
+    /// with * and ?, or a folder)
     #[arg(long, value_name = "SOURCE")]
     pub(super) from: String,
     #[command(flatten)]

@@ -10,12 +10,15 @@ mod exit;
 mod fail_on;
 mod faults;
 mod health;
+mod ingest;
+mod ingest_args;
 mod interrupt;
 mod lint;
 mod live;
 mod log;
 mod preflight;
 mod progress;
+mod report;
 mod scan;
 mod show;
 
@@ -50,6 +53,8 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
     match &cli.command {
         Command::Scan(args) => scan::scan(&cli.global, args),
         Command::Fetch(args) => scan::fetch(&cli.global, args),
+        Command::Ingest(args) => ingest::ingest(&cli.global, args),
+        Command::Report(args) => report::report(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
         Command::Lint(args) => lint::lint(&cli.global, args),

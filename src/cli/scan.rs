@@ -58,6 +58,7 @@ impl Start {
             duration: self.clock.elapsed(),
             threads,
             fetching: None,
+            ingest: None,
         }
     }
 }

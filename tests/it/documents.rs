@@ -15,8 +15,8 @@ use robots_audit::robots::token::Matching;
 use robots_audit::signals::Signals;
 use robots_audit::signals::conflict::Conflict;
 use robots_audit::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
-    training_verdicts,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
+    training, training_verdicts,
 };
 
 fn document(name: &str) -> String {
@@ -66,6 +66,7 @@ fn schema(table: Table) -> SchemaRef {
         Table::Findings => findings::schema(),
         Table::Crawlers => crawlers::schema(),
         Table::MatchingDifferences => matching_differences::schema(),
+        Table::Captures => captures::schema(),
     }
 }
 
@@ -231,7 +232,8 @@ mod of_the_program {
     use crate::duckdb::python;
     use crate::program::{run, temporary, write};
 
-    const COMMANDS: [&str; 9] = ["scan", "fetch", "audit", "check", "lint", "crawlers", "demo", "completions", "man"];
+    const COMMANDS: [&str; 11] =
+        ["scan", "fetch", "ingest", "audit", "report", "check", "lint", "crawlers", "demo", "completions", "man"];
 
     fn help(command: &[&str]) -> String {
         run(temporary().path(), &[command, &["--help"]].concat(), 0).0
@@ -259,6 +261,7 @@ mod of_the_program {
         /// Flags of cargo.
         const OTHERS: [&str; 3] = ["--release", "--path", "--example"];
         let helps: String = COMMANDS.iter().map(|command| help(&[command])).collect();
+        let helps = helps + &help(&["report", "blocklist"]);
         let known = words(&helps);
         let text = document("README.md");
         for word in words(&text) {

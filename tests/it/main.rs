@@ -17,6 +17,8 @@ mod faults;
 #[cfg(feature = "cli")]
 mod fetch_cases;
 mod hostile;
+#[cfg(feature = "cli")]
+mod ingest;
 mod layers;
 #[cfg(feature = "cli")]
 mod lint;
@@ -37,3 +39,5 @@ mod shared;
 #[cfg(feature = "cli")]
 mod signals;
 mod verdicts;
+#[cfg(feature = "cli")]
+mod warc_writer;

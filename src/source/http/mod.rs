@@ -6,7 +6,6 @@
 //! This is the only place that opens sockets.
 
 mod attempt;
-mod coding;
 mod connect;
 mod crowd;
 mod exchange;
@@ -20,7 +19,6 @@ mod network;
 mod observe;
 mod pace;
 mod proxy;
-mod redirect;
 mod retry;
 mod room;
 mod shortage;
