@@ -167,3 +167,52 @@ fn a_hostile_file_ends_soon() {
         assert!(found.len() <= 3 * (FINDINGS + 1), "{}", found.len());
     }
 }
+
+proptest::proptest! {
+    /// Whatever the octets: no panic, and what a finding is about stands where it says, comments aside.
+    #[test]
+    fn any_octets_have_findings_in_their_places(pieces in proptest::collection::vec(0..PIECES.len(), 0..60)) {
+        let body: Vec<u8> = pieces.iter().flat_map(|piece| PIECES[*piece]).copied().collect();
+        let linter = Linter::new(Registry::embedded());
+        let lines: Vec<&[u8]> = Lines::of(readable(&body, PARSE_OCTETS).octets).map(|(_, text)| text).collect();
+        // Lines are without their comments here.
+        for found in linter.findings(&body) {
+            let start = found.column as usize - 1;
+            let text = lines.get(u32::from(found.line) as usize - 1).copied().unwrap_or_default();
+            let is_there = text.get(start..).is_some_and(|rest| rest.starts_with(found.raw));
+            let is_elsewhere = matches!(
+                found.code,
+                Code::LoneCarriageReturn | Code::NulOctet | Code::SignalConflict | Code::TrainingTokenInComment | Code::MarkInside
+            );
+            proptest::prop_assert!(is_there || found.raw.is_empty() || is_elsewhere, "{:?} in {:?}", found, body);
+            proptest::prop_assert!(found.character <= found.column);
+        }
+    }
+}
+
+const PIECES: [&[u8]; 24] = [
+    b"User-agent: ",
+    b"Disallow: ",
+    b"Allow: /",
+    b"Crawl-delay: 1",
+    b"Sitemap: /x",
+    b"Content-Signal: ai-train=no",
+    b"\n",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"*",
+    b"$",
+    b"/",
+    b"a",
+    b" ",
+    b"#",
+    b"\xEF\xBB\xBF",
+    b"\xE9",
+    b"\0",
+    b"%7e",
+    b"GPTBot, Googlebot",
+    b"<",
+    b"{",
+    b"__usage_ai-training",
+];

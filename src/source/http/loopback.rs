@@ -441,10 +441,10 @@ async fn what_never_gets_a_connection() {
     let server = Server::plain(|_| ok(RULES)).await;
     for (origin, expected) in [
         ("http://nx.test", "dns_nxdomain"),
-        ("http://nodata.test", "dns_nxdomain"),
-        ("http://none.test", "dns_nxdomain"),
+        ("http://nodata.test", "dns_nxdomain (no_data)"),
+        ("http://none.test", "dns_nxdomain (no_data)"),
         ("http://servfail.test", "dns_failure"),
-        ("http://silent.test", "dns_failure"),
+        ("http://silent.test", "dns_failure (dns_timeout)"),
         ("http://inner.test", "blocked_address (address)"),
         ("http://127.0.0.2", "blocked_address (address)"),
         ("http://2130706434", "blocked_address (address)"),

@@ -219,7 +219,7 @@ async fn silent_names_keep_nobody_waiting() {
     let names = (0..60).map(|n| format!("s{n}")).chain((0..60).map(|n| format!("n{n}"))).collect();
     let order = order_of(fetch_all(Arc::clone(&fetcher), named(names), seats(1), Stop::default())).await;
     let outcomes: Vec<&str> = order.iter().map(|(_, outcome)| outcome.as_str()).collect();
-    assert_eq!(outcomes, [["ok"; 60], ["dns_failure"; 60]].concat());
+    assert_eq!(outcomes, [["ok"; 60], ["dns_failure (dns_timeout)"; 60]].concat());
     assert_eq!((fetcher.manners().look_ups.found, fetcher.manners().look_ups.timed_out), (60, 60));
 }
 
