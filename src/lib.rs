@@ -13,6 +13,7 @@
 //! | [`tables`] | Arrow schemas, column builders, Parquet files, `views.sql` |
 //! | [`source`] | where bodies come from: lists and the network, a folder, a snapshot |
 //! | [`audit`] | the run: a plan and a source to tables and totals |
+//! | [`dataset`] | data sets with a URL column: annotated, filtered, as files or as streams |
 //! | [`report`] | totals to text and JSON |
 //! | [`config`] | settings: flags over a TOML file over defaults, to a plan |
 //! | `demo` | an embedded web on loopback (feature `cli`) |
@@ -46,6 +47,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod crawlers;
+pub mod dataset;
 #[cfg(feature = "cli")]
 pub mod demo;
 pub mod lint;

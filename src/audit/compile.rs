@@ -159,7 +159,7 @@ pub(super) fn conflicts(plan: &Plan, robots: &Robots<'_>, index: &GroupIndex, si
 }
 
 /// Directive and value as written.
-pub(super) fn evidence(rule: &Rule<'_>) -> String {
+pub(crate) fn evidence(rule: &Rule<'_>) -> String {
     if rule.value.is_empty() {
         return format!("{}:", of_octets(rule.key));
     }

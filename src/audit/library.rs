@@ -9,6 +9,20 @@ use crate::tables::fetches::BodyHash;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BodyId(u32);
 
+impl BodyId {
+    /// The body at this place, for whoever keeps bodies otherwise than a [`Library`].
+    #[must_use]
+    pub const fn at(place: u32) -> Self {
+        Self(place)
+    }
+
+    /// The place.
+    #[must_use]
+    pub const fn place(self) -> u32 {
+        self.0
+    }
+}
+
 /// Compiled bodies by hash.
 #[derive(Debug, Default)]
 pub struct Library {

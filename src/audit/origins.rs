@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::library::{BodyId, Library};
 use crate::robots::access::{FetchClass, Outage, OutageStage};
 use crate::source::snapshot::{SnapshotError, of_hex};
-use crate::tables::fetches::{Timestamp, outage_lasted};
+use crate::tables::fetches::{BodyHash, Timestamp, outage_lasted};
 
 /// What a URL's decision needs of its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +77,21 @@ impl RowFault {
 /// # Errors
 /// A class that this version does not know, or a body that the library does not hold.
 pub fn rows_of(batch: &RecordBatch, library: &Library) -> Result<Vec<OriginRow>, RowFault> {
-    let columns = Columns::of(batch);
-    (0..batch.num_rows()).map(|row| columns.row(row, library)).collect()
+    rows_with(batch, |hash| library.find(hash))
 }
+
+/// The same, where bodies are found otherwise.
+///
+/// # Errors
+/// A class that this version does not know, or a body that is not found.
+pub fn rows_with(batch: &RecordBatch, find: impl Fn(&BodyHash) -> Option<BodyId>) -> Result<Vec<OriginRow>, RowFault> {
+    let columns = Columns::of(batch);
+    (0..batch.num_rows()).map(|row| columns.row(row, &find)).collect()
+}
+
+/// The columns of `fetches` that rows are read from.
+pub const COLUMNS: [&str; 7] =
+    ["origin", "rank", "fetch_time", "fetch_class", "fetch_status", "unreachable_since", "body_sha256"];
 
 /// Adds the facts of a batch that its decisions rest on to a digest.
 pub fn add_to_digest(batch: &RecordBatch, digest: &mut Sha256) {
@@ -139,11 +151,11 @@ impl Columns {
         Outage { stage, has_copy, answers_http: self.status.is_valid(row) }
     }
 
-    fn row(&self, row: usize, library: &Library) -> Result<OriginRow, RowFault> {
+    fn row(&self, row: usize, find: impl Fn(&BodyHash) -> Option<BodyId>) -> Result<OriginRow, RowFault> {
         let class = self.class.is_valid(row).then(|| FetchClass::from_name(self.class.value(row))).flatten();
         let class = class.ok_or(RowFault { row, column: "fetch_class" })?;
         let hash = self.body.is_valid(row).then(|| of_hex(self.body.value(row))).flatten();
-        let body = hash.and_then(|hash| library.find(&hash));
+        let body = hash.and_then(|hash| find(&hash));
         // A body that got lost must not become "no rules", nor a lost copy "no copy".
         if body.is_none() && (class.has_body() || self.body.is_valid(row)) {
             return Err(RowFault { row, column: "body_sha256" });

@@ -225,7 +225,7 @@ pub fn clear(folder: &Path, tables: &[Table]) -> Result<(), SinkError> {
 /// Where it cannot be written.
 pub fn write_views(folder: &Path, tables: &[Table]) -> Result<(), SinkError> {
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    sink::write_text(folder, "views.sql", &views::sql(&absolute, tables))
+    sink::write_text(folder, "views.sql", views::sql(&absolute, tables))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub struct Ordered<I, F, T> {
     items: I,
     function: Arc<F>,
     pool: Arc<ThreadPool>,
+    limit: usize,
     under_way: VecDeque<Receiver<T>>,
 }
 
@@ -27,7 +28,18 @@ where
     F: Fn(I::Item) -> T + Send + Sync + 'static,
     T: Send + 'static,
 {
-    Ordered { items, function: Arc::new(function), pool: Arc::clone(pool), under_way: VecDeque::new() }
+    ordered_within(pool, PIECES_PER_THREAD * pool.current_num_threads(), items, function)
+}
+
+/// The same, where at most so many items are taken ahead: for large ones.
+pub fn ordered_within<I, F, T>(pool: &Arc<ThreadPool>, limit: usize, items: I, function: F) -> Ordered<I, F, T>
+where
+    I: Iterator,
+    I::Item: Send + 'static,
+    F: Fn(I::Item) -> T + Send + Sync + 'static,
+    T: Send + 'static,
+{
+    Ordered { items, function: Arc::new(function), pool: Arc::clone(pool), limit, under_way: VecDeque::new() }
 }
 
 impl<I, F, T> Iterator for Ordered<I, F, T>
@@ -40,7 +52,7 @@ where
     type Item = Result<T, AuditError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.under_way.len() < PIECES_PER_THREAD * self.pool.current_num_threads() {
+        while self.under_way.len() < self.limit {
             let Some(item) = self.items.next() else { break };
             let (result, receiver) = sync_channel(1);
             let function = Arc::clone(&self.function);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
+use super::dataset_args::{AnnotateArgs, FilterArgs};
 use super::exit::Failed;
 use super::fail_on::FailOn;
 use super::faults::{Faults, Only};
@@ -127,6 +128,10 @@ pub(super) enum Command {
     Audit(AuditArgs),
     /// Lists made from the tables of an audit
     Report(ReportArgs),
+    /// Add decisions to the rows of Parquet files with a URL column, without the network
+    Annotate(AnnotateArgs),
+    /// Keep the rows of Parquet files that robots.txt lets you use, without the network
+    Filter(FilterArgs),
     /// Say what one robots.txt says about some URLs, and why
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),

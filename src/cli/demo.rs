@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use arrow::array::{Array, AsArray};
+use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 
 use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs};
 use super::exit::{Exit, Failed};
@@ -14,6 +17,7 @@ use super::scan::run_scan;
 use super::show;
 use crate::config::Options;
 use crate::demo::demo_web::DemoWeb;
+use crate::demo::sample;
 use crate::report::text::number;
 use crate::source::http::{FetchSettings, Network};
 use crate::source::snapshot::Snapshot;
@@ -58,6 +62,7 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
     let lines = |lines: Vec<String>| lines.join("\n") + "\n";
     let origins = write(&args.output, "origins.txt", &lines(web.targets().collect()))?;
     let urls = write(&args.output, "urls.txt", &lines(web.urls().map(str::to_owned).collect()))?;
+    write_sample(&args.output, &sample::rows(web.urls(), args.seed))?;
     Ok(ScanArgs {
         live: LiveArgs {
             origins: vec![origins.to_string_lossy().into_owned()],
@@ -83,6 +88,22 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
 fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     sink::write_text(folder, name, text)?;
     Ok(folder.join(name))
+}
+
+/// Writes a training set to try `annotate` and `filter` on.
+fn write_sample(folder: &Path, rows: &RecordBatch) -> anyhow::Result<()> {
+    /// Rows of a row group, as data sets of the web have them.
+    const GROUP_ROWS: usize = 1_000;
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .build();
+    let mut octets = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut octets, rows.schema(), Some(properties))?;
+    writer.write(rows)?;
+    writer.close()?;
+    sink::write_text(folder, "sample.parquet", octets)?;
+    Ok(())
 }
 
 #[derive(Debug, Default)]

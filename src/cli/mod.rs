@@ -1,14 +1,17 @@
 //! The command line: flags as typed, one file a subcommand, the progress bar, exit codes.
 
+mod annotate;
 mod args;
 mod audit;
 mod check;
 mod crawlers;
+mod dataset_args;
 mod demo;
 mod descriptors;
 mod exit;
 mod fail_on;
 mod faults;
+mod filter;
 mod health;
 mod ingest;
 mod ingest_args;
@@ -56,6 +59,8 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
         Command::Ingest(args) => ingest::ingest(&cli.global, args),
         Command::Report(args) => report::report(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
+        Command::Annotate(args) => annotate::annotate(&cli.global, args),
+        Command::Filter(args) => filter::filter(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
         Command::Lint(args) => lint::lint(&cli.global, args),
         Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),

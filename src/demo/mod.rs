@@ -12,6 +12,7 @@ pub mod demo_web;
 pub mod faults;
 mod origins;
 pub mod play;
+pub mod sample;
 pub mod script;
 mod seeded;
 pub mod web;

@@ -20,6 +20,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use parquet::errors::ParquetError;
 
 /// Runs a step of the Parquet reader, which panics on some damaged files; what it leaves behind is not used again.
-fn contained<T>(step: impl FnOnce() -> T) -> Result<T, ParquetError> {
+pub(crate) fn contained<T>(step: impl FnOnce() -> T) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(step)).map_err(|_| ParquetError::General("the file is damaged".to_owned()))
 }

@@ -177,6 +177,17 @@ impl Snapshot {
         batches.map(|batch| batch.map(|(batch, ..)| batch))
     }
 
+    /// The rows of `fetches` with these columns of it alone.
+    ///
+    /// # Panics
+    /// Where the table has no such column.
+    pub fn fetches_with(&self, columns: &[&str]) -> impl Iterator<Item = Result<RecordBatch, SnapshotError>> + use<> {
+        let schema = fetches::schema();
+        let fields = columns.iter().map(|name| schema.field_with_name(name).expect("a column of the table").clone());
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        batches(self.fetches.clone(), schema, FETCHES_BATCH_ROWS, None).map(|batch| batch.map(|(batch, ..)| batch))
+    }
+
     /// The bodies with their hashes, in file order.
     pub fn bodies(&self) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
         self.bodies_where(None)

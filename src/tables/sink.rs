@@ -119,7 +119,7 @@ pub struct TableFile {
 
 /// Where a file is written and where it belongs. The temporary file goes away unless it was published.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     temporary: PathBuf,
     path: PathBuf,
     is_published: bool,
@@ -202,7 +202,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    pub(super) const fn new(place: Place, rows: u64) -> Self {
+    pub(crate) const fn new(place: Place, rows: u64) -> Self {
         Self { place, rows }
     }
 
@@ -283,11 +283,11 @@ fn part_name(part: u32) -> String {
     format!("part-{part:05}.parquet")
 }
 
-/// Writes a small text file of the output folder: under a temporary name, renamed when whole.
+/// Writes a small file of the output folder, mostly of text: under a temporary name, renamed when whole.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write_text(folder: &Path, name: &str, text: &str) -> Result<(), SinkError> {
+pub fn write_text(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(), SinkError> {
     let mut place = Place::of(folder, name);
     fs::write(&place.temporary, text).map_err(|source| SinkError::Create { path: place.path.clone(), source })?;
     fs::rename(&place.temporary, &place.path)
@@ -297,7 +297,8 @@ pub fn write_text(folder: &Path, name: &str, text: &str) -> Result<(), SinkError
 }
 
 impl Place {
-    fn of(folder: &Path, name: &str) -> Self {
+    /// A file of a folder.
+    pub(crate) fn of(folder: &Path, name: &str) -> Self {
         Self { temporary: folder.join(format!(".{name}.tmp")), path: folder.join(name), is_published: false }
     }
 
@@ -308,16 +309,16 @@ impl Place {
         Ok(Self::of(&folder, &part_name(part)))
     }
 
-    pub(super) fn create(&self) -> Result<File, SinkError> {
+    pub(crate) fn create(&self) -> Result<File, SinkError> {
         File::create(&self.temporary).map_err(|source| SinkError::Create { path: self.path.clone(), source })
     }
 
     /// Waits until the file is on the disk.
-    pub(super) fn sync(&self, file: &File) -> Result<(), SinkError> {
+    pub(crate) fn sync(&self, file: &File) -> Result<(), SinkError> {
         file.sync_all().map_err(|source| self.write_error(ParquetError::External(Box::new(source))))
     }
 
-    pub(super) fn write_error(&self, source: ParquetError) -> SinkError {
+    pub(crate) fn write_error(&self, source: ParquetError) -> SinkError {
         SinkError::Write { path: self.path.clone(), source }
     }
 }

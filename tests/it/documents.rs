@@ -232,8 +232,21 @@ mod of_the_program {
     use crate::duckdb::python;
     use crate::program::{run, temporary, write};
 
-    const COMMANDS: [&str; 11] =
-        ["scan", "fetch", "ingest", "audit", "report", "check", "lint", "crawlers", "demo", "completions", "man"];
+    const COMMANDS: [&str; 13] = [
+        "scan",
+        "fetch",
+        "ingest",
+        "audit",
+        "report",
+        "annotate",
+        "filter",
+        "check",
+        "lint",
+        "crawlers",
+        "demo",
+        "completions",
+        "man",
+    ];
 
     fn help(command: &[&str]) -> String {
         run(temporary().path(), &[command, &["--help"]].concat(), 0).0
@@ -352,6 +365,15 @@ for question in re.findall('```sql\n(.*?)```', open('README.md').read(), re.S):
         let shown: Vec<&str> = shown.expect("what the demo prints").lines().skip(1).collect();
         for line in shown.iter().filter(|line| line.trim() != "…") {
             assert!(printed.lines().any(|printed| printed == *line), "{line}\n{printed}");
+        }
+        let section_shown = section(&text, "## Filtering a training set").expect("a section");
+        for (commands, shown) in blocks(section_shown, "sh").iter().zip(blocks(section_shown, "text")) {
+            let mut printed = String::new();
+            for command in commands.trim().replace("\\\n", " ").lines() {
+                let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
+                printed += &run(folder.path(), &arguments, 0).0;
+            }
+            assert_eq!(printed, shown);
         }
         let Some(answers) = python("the_demo_answers_what_the_readme_shows", folder.path(), "duckdb", QUESTIONS) else {
             return;

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module names only those to its left.
-const ORDER: [&str; 13] = [
-    "robots", "signals", "crawlers", "lint", "origin", "tables", "source", "audit", "report", "config", "demo", "cli",
-    "main",
+const ORDER: [&str; 14] = [
+    "robots", "signals", "crawlers", "lint", "origin", "tables", "source", "audit", "dataset", "report", "config",
+    "demo", "cli", "main",
 ];
 
 /// Octets in, values out.

@@ -6,6 +6,8 @@ mod cli;
 #[cfg(feature = "cli")]
 mod corpus;
 #[cfg(feature = "cli")]
+mod dataset;
+#[cfg(feature = "cli")]
 mod demo_web;
 #[cfg(feature = "http")]
 mod dns;

@@ -19,6 +19,7 @@ mod zipped;
 
 pub use distinct::{Distinct, ListCounts, SeenOrigins};
 pub use error::{InputError, RowFault};
+pub(crate) use ndjson::{Found, append_value};
 pub use origins::{INPUT_OCTETS, OriginInputs, OriginItem, OriginLine};
 pub use spool::Spooled;
 pub use urls::{URL_BATCH_OCTETS, URL_BATCH_ROWS, UrlBatch, UrlCounts, UrlInputs};

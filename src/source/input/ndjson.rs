@@ -8,7 +8,7 @@ use super::RowFault;
 
 /// What stands at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// A string, appended.
     Text,
     /// `null`, there or above.
@@ -21,7 +21,7 @@ pub(super) enum Found {
 
 /// Appends the string at `path` of the object in `line` to `out`. A key that is the whole rest of the path is preferred
 /// over one that is its first segment only by standing first.
-pub(super) fn append_value(line: &[u8], path: &str, out: &mut Vec<u8>) -> Result<Found, RowFault> {
+pub(crate) fn append_value(line: &[u8], path: &str, out: &mut Vec<u8>) -> Result<Found, RowFault> {
     if line.trim_ascii_start().first() != Some(&b'{') {
         return Err(RowFault::NoObject);
     }

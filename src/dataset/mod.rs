@@ -1,0 +1,36 @@
+//! Data sets with a URL column: a decision for each row, every other column untouched.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`snapshots`] | one or several snapshots, opened for look-ups by origin and time |
+//! | `bodies` | their bodies: on the disk, compiled when needed, a bounded number of them in memory |
+//! | [`time`] | what a row says about its time |
+//! | [`columns`] | where the URL of a row stands, and names that clash |
+//! | [`answers`] | a batch of URLs to a batch of answers, grouped by body and put back in order |
+//! | [`annotate`] | a batch of rows to the same with columns more: one function for files and streams |
+//! | [`keep`] | which rows are kept: a small closed language |
+//! | [`parquet_file`] | a Parquet file whose columns are copied without being decoded, and others added |
+//! | `filter` | a Parquet file to its kept and its excluded rows |
+//! | `rewrite` | some rows of a column chunk, in its own physical type |
+//! | [`job`] | files in, files out: what is finished stays finished |
+//! | [`stream`] | Arrow IPC in, Arrow IPC out |
+//! | [`tally`] | what is counted |
+//!
+//! Nothing here opens a socket. What is written about a row depends on the row, the snapshots and the plan alone.
+
+pub mod annotate;
+pub mod answers;
+mod bodies;
+pub mod columns;
+mod error;
+mod filter;
+pub mod job;
+pub mod keep;
+pub mod parquet_file;
+mod rewrite;
+pub mod snapshots;
+pub mod stream;
+pub mod tally;
+pub mod time;
+
+pub use error::DatasetError;

@@ -1,0 +1,656 @@
+//! A Parquet file to another with columns more: those that are there are copied as they are stored, without being
+//! decoded, with their statistics, page index and bloom filters; row groups stay as they are.
+//!
+//! Memory does not grow with the file: so many row groups' new columns are held as there is work under way.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, ProjectionMask, encode_arrow_schema};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::bloom_filter::Sbbf;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, PageIndexPolicy, ParquetMetaData};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use rayon::ThreadPool;
+
+use super::DatasetError;
+use super::annotate::{Annotator, Sources};
+use super::answers::{Answers, GROUPED_ROWS};
+use super::columns::{ColumnPath, check_free};
+use super::tally::Tally;
+use crate::audit::pipeline::ordered;
+use crate::source::contained;
+use crate::tables::column::value;
+use crate::tables::sink::{Place, WholeFile};
+use crate::tables::text::of_octets;
+
+/// Key in the footer of what a file was made by.
+pub const MARK_KEY: &str = "robots_audit.dataset";
+
+/// Octets read or gathered at once.
+const BUFFER_OCTETS: usize = 256 << 10;
+
+/// A file that many threads read, each at its own place.
+#[derive(Debug, Clone)]
+pub struct Octets {
+    file: Arc<File>,
+    octets: u64,
+}
+
+/// A place in it.
+#[derive(Debug)]
+pub struct At {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = read_at(&self.file, buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+}
+
+impl Length for Octets {
+    fn len(&self) -> u64 {
+        self.octets
+    }
+}
+
+impl ChunkReader for Octets {
+    type T = BufReader<At>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::with_capacity(BUFFER_OCTETS, At { file: Arc::clone(&self.file), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.octets) {
+            return Err(ParquetError::EOF(format!("{length} octets from {start} on reach beyond the file")));
+        }
+        let mut octets = vec![0; length];
+        At { file: Arc::clone(&self.file), at: start }.read_exact(&mut octets)?;
+        Ok(octets.into())
+    }
+}
+
+/// A Parquet file to be read.
+#[derive(Debug, Clone)]
+pub struct Input {
+    path: PathBuf,
+    octets: Octets,
+    /// Types as the file has them, not as its writer had them in memory.
+    plain: ArrowReaderMetadata,
+    /// The schema that the writer left of what it had in memory.
+    in_memory: Option<SchemaRef>,
+}
+
+impl Input {
+    /// Opens a file and reads its footer.
+    ///
+    /// # Errors
+    /// A file that cannot be opened or is no whole Parquet file.
+    pub fn open(path: &Path) -> Result<Self, DatasetError> {
+        let open_error = |source| DatasetError::Open { path: path.to_owned(), source };
+        let file = File::open(path).map_err(open_error)?;
+        let octets = file.metadata().map_err(open_error)?.len();
+        let octets = Octets { file: Arc::new(file), octets };
+        let options =
+            ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(PageIndexPolicy::Optional);
+        let plain = contained(|| ArrowReaderMetadata::load(&octets, options)).and_then(|loaded| loaded);
+        let plain = plain.map_err(|source| DatasetError::Parquet { path: path.to_owned(), source })?;
+        let has_schema = key_values(plain.metadata()).iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
+        let hinted = || ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), ArrowReaderOptions::new());
+        let in_memory = has_schema.then(|| contained(hinted).and_then(|read| read).ok()).flatten();
+        Ok(Self { path: path.to_owned(), octets, in_memory: in_memory.map(|read| Arc::clone(read.schema())), plain })
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn fields(&self) -> &Fields {
+        self.plain.schema().fields()
+    }
+
+    /// The footer.
+    #[must_use]
+    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
+        self.plain.metadata()
+    }
+
+    /// The octets.
+    #[must_use]
+    pub const fn octets(&self) -> &Octets {
+        &self.octets
+    }
+
+    /// What the footer says that this program made it by.
+    #[must_use]
+    pub fn mark(&self) -> Option<&str> {
+        let entries = key_values(self.plain.metadata());
+        entries.iter().find(|entry| entry.key == MARK_KEY)?.value.as_deref()
+    }
+
+    /// The columns as Parquet has them.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaDescriptor {
+        self.plain.parquet_schema()
+    }
+
+    /// Rows before a row group.
+    #[must_use]
+    pub fn rows_before(&self, row_group: usize) -> u64 {
+        (0..row_group).map(|group| self.rows_of(group)).sum()
+    }
+
+    /// Rows of a row group.
+    #[must_use]
+    pub fn rows_of(&self, row_group: usize) -> u64 {
+        self.plain.metadata().row_group(row_group).num_rows().try_into().unwrap_or(0)
+    }
+
+    pub(super) fn parquet_error(&self, source: ParquetError) -> DatasetError {
+        DatasetError::Parquet { path: self.path.clone(), source }
+    }
+
+    /// Neighbouring row groups, so many that their rows are worth grouping.
+    pub(super) fn pieces(&self) -> Vec<Range<usize>> {
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        let mut rows = 0;
+        for group in 0..self.plain.metadata().num_row_groups() {
+            let more = self.rows_of(group);
+            match pieces.last_mut() {
+                Some(piece) if rows + more <= GROUPED_ROWS as u64 => piece.end = group + 1,
+                _ => {
+                    pieces.push(group..group + 1);
+                    rows = 0;
+                }
+            }
+            rows += more;
+        }
+        pieces
+    }
+
+    /// Hands on some columns of neighbouring row groups in batches, each with the rows of the file that stand before it.
+    pub(super) fn batches(
+        &self,
+        piece: Range<usize>,
+        leaves: Vec<usize>,
+        mut use_batch: impl FnMut(&RecordBatch, u64) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        let mut row = self.rows_before(piece.start);
+        let mask = ProjectionMask::leaves(self.schema(), leaves);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.octets.clone(), self.plain.clone())
+            .with_row_groups(piece.collect())
+            .with_projection(mask)
+            .with_batch_size(GROUPED_ROWS);
+        let reader = contained(|| builder.build()).and_then(|built| built);
+        let mut reader = reader.map_err(|source| self.parquet_error(source))?;
+        loop {
+            let batch = contained(|| reader.next()).map_err(|source| self.parquet_error(source))?;
+            let Some(batch) = batch else { return Ok(()) };
+            let batch = batch.map_err(|source| DatasetError::Rows { path: self.path.clone(), source })?;
+            use_batch(&batch, row)?;
+            row += batch.num_rows() as u64;
+        }
+    }
+}
+
+fn key_values(metadata: &ParquetMetaData) -> &[KeyValue] {
+    metadata.file_metadata().key_value_metadata().map_or(&[], Vec::as_slice)
+}
+
+/// What an output file holds of each row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// All columns of the input, then the added ones.
+    Annotated,
+    /// This column of the input (or the number of the row, from 0 on), the URL, and the added columns.
+    Sidecar {
+        /// The column that tells rows apart.
+        id_column: Option<String>,
+    },
+}
+
+/// The columns of an output file.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// Columns of the input that are copied.
+    roots: Vec<usize>,
+    /// Columns that are encoded.
+    added: Vec<Field>,
+}
+
+impl Layout {
+    /// All columns of an input, and some that are added.
+    pub(super) fn all(input: &Input, added: Vec<Field>) -> Self {
+        Self { roots: (0..input.fields().len()).collect(), added }
+    }
+
+    /// Columns of an input as they are stored.
+    pub(super) fn leaves(&self, input: &Input) -> Vec<usize> {
+        let schema = input.schema();
+        (0..schema.num_columns()).filter(|leaf| self.roots.contains(&schema.get_column_root_idx(*leaf))).collect()
+    }
+
+    fn added_schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(self.added.clone()))
+    }
+
+    /// The schema of the output.
+    fn schema(&self, input: &Input) -> Result<TypePtr, ParquetError> {
+        let root = input.schema().root_schema();
+        let mut fields: Vec<TypePtr> =
+            self.roots.iter().map(|root_idx| Arc::clone(&root.get_fields()[*root_idx])).collect();
+        let added = ArrowSchemaConverter::new().convert(&self.added_schema())?;
+        fields.extend(added.root_schema().get_fields().iter().cloned());
+        Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
+    }
+
+    /// The facts of the footer: those of the input, and what the file was made by.
+    fn footer(&self, input: &Input, mark: &str) -> Vec<KeyValue> {
+        let entries = key_values(input.metadata()).iter().filter(|entry| entry.key != MARK_KEY);
+        let mut entries: Vec<KeyValue> = entries.cloned().collect();
+        for entry in &mut entries {
+            if entry.key == ARROW_SCHEMA_META_KEY {
+                entry.value = self.in_memory(input).map(|schema| encode_arrow_schema(&schema));
+            }
+        }
+        // One that cannot be read would only mislead about the added columns.
+        entries.retain(|entry| entry.key != ARROW_SCHEMA_META_KEY || entry.value.is_some());
+        entries.push(KeyValue::new(MARK_KEY.to_owned(), mark.to_owned()));
+        entries
+    }
+
+    fn in_memory(&self, input: &Input) -> Option<Schema> {
+        let schema = input.in_memory.as_ref()?;
+        let kept = self.roots.iter().map(|root| Arc::clone(&schema.fields()[*root]));
+        let fields: Vec<_> = kept.chain(self.added.iter().cloned().map(Arc::new)).collect();
+        Some(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    }
+}
+
+/// An output file being written.
+pub(super) struct Output {
+    writer: SerializedFileWriter<BufWriter<File>>,
+    place: Place,
+    leaves: Vec<usize>,
+    rows: u64,
+}
+
+impl Output {
+    /// Creates it under a temporary name.
+    pub(super) fn create(input: &Input, layout: &Layout, place: Place, mark: &str) -> Result<Self, DatasetError> {
+        let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
+        let schema = layout.schema(input).map_err(|source| input.parquet_error(source))?;
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::new(file_properties(input)))
+            .map_err(|source| place.write_error(source))?;
+        for entry in layout.footer(input, mark) {
+            writer.append_key_value_metadata(entry);
+        }
+        Ok(Self { writer, place, leaves: layout.leaves(input), rows: 0 })
+    }
+
+    /// Adds a row group of the input as it is stored, with columns more.
+    pub(super) fn copy_row_group(
+        &mut self,
+        input: &Input,
+        row_group: usize,
+        added: Vec<ArrowColumnChunk>,
+    ) -> Result<(), DatasetError> {
+        let Self { writer, place, leaves, rows } = self;
+        let mut group = writer.next_row_group().map_err(|source| place.write_error(source))?;
+        for leaf in leaves.iter() {
+            copy_column(input, row_group, *leaf, &mut group)?;
+        }
+        for chunk in added {
+            chunk.append_to_row_group(&mut group).map_err(|source| place.write_error(source))?;
+        }
+        group.close().map_err(|source| place.write_error(source))?;
+        *rows += input.rows_of(row_group);
+        Ok(())
+    }
+
+    /// Adds a row group whose columns were encoded.
+    pub(super) fn add_row_group(
+        &mut self,
+        rows: u64,
+        columns: Vec<(Bytes, ColumnCloseResult)>,
+        added: Vec<ArrowColumnChunk>,
+    ) -> Result<(), DatasetError> {
+        let Self { writer, place, .. } = self;
+        let append = || {
+            let mut group = writer.next_row_group()?;
+            for (octets, closed) in columns {
+                group.append_column(&octets, closed)?;
+            }
+            for chunk in added {
+                chunk.append_to_row_group(&mut group)?;
+            }
+            group.close().map(|_| ())
+        };
+        append().map_err(|source| place.write_error(source))?;
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub(super) const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Ends the file; it is on the disk then, but still has its temporary name.
+    pub(super) fn finish(self) -> Result<WholeFile, DatasetError> {
+        let Self { mut writer, place, rows, .. } = self;
+        writer.finish().map_err(|source| place.write_error(source))?;
+        place.sync(writer.inner().get_ref())?;
+        Ok(WholeFile::new(place, rows))
+    }
+}
+
+/// Properties of an output file: what the pages say, they say as the input's writer meant it.
+fn file_properties(input: &Input) -> WriterProperties {
+    let metadata = input.metadata();
+    let file = metadata.file_metadata();
+    let version = if file.version() >= 2 { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 };
+    let groups = metadata.row_groups();
+    let sorting = groups.first().and_then(|group| group.sorting_columns());
+    let sorting = sorting.filter(|sorting| groups.iter().all(|group| group.sorting_columns() == Some(sorting)));
+    let mut properties = WriterProperties::builder().set_writer_version(version).set_sorting_columns(sorting.cloned());
+    if let Some(created_by) = file.created_by() {
+        properties = properties.set_created_by(created_by.to_owned());
+    }
+    properties.build()
+}
+
+/// Copies a column chunk as it is stored.
+fn copy_column<W: std::io::Write + Send>(
+    input: &Input,
+    row_group: usize,
+    leaf: usize,
+    group: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), DatasetError> {
+    let metadata = input.metadata();
+    let chunk = metadata.row_group(row_group).column(leaf);
+    let index = metadata.page_index_for_row_group(row_group);
+    let copy = || {
+        if chunk.file_path().is_some() {
+            return Err(ParquetError::NYI("columns in a file of their own".to_owned()));
+        }
+        let closed = ColumnCloseResult {
+            bytes_written: chunk.compressed_size().try_into().unwrap_or(0),
+            rows_written: input.rows_of(row_group),
+            metadata: chunk.clone(),
+            bloom_filter: Sbbf::read_from_column_chunk(chunk, &input.octets)?,
+            column_index: index.column_index(leaf).cloned(),
+            offset_index: index.offset_index(leaf).cloned(),
+        };
+        group.append_column(&input.octets, closed)
+    };
+    contained(copy).and_then(|copied| copied).map_err(|source| input.parquet_error(source))
+}
+
+/// Encodes added columns.
+pub(super) struct Encoder {
+    factory: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+}
+
+impl Encoder {
+    /// An encoder that compresses as the input is compressed.
+    pub(super) fn new(input: &Input, layout: &Layout) -> Result<Self, DatasetError> {
+        let schema = layout.added_schema();
+        let properties = WriterProperties::builder().set_compression(compression(input)).build();
+        let make = || {
+            let descriptor = ArrowSchemaConverter::new().convert(&schema)?;
+            // Only its schema and properties are used.
+            SerializedFileWriter::new(std::io::sink(), descriptor.root_schema_ptr(), Arc::new(properties))
+        };
+        let writer = make().map_err(|source| input.parquet_error(source))?;
+        Ok(Self { factory: ArrowRowGroupWriterFactory::new(&writer, Arc::clone(&schema)), schema })
+    }
+
+    /// Encodes the rows of a row group, given in one or several parts.
+    pub(super) fn encode(&self, parts: &[Vec<ArrayRef>]) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
+        let mut writers = self.factory.create_column_writers(0)?;
+        for part in parts {
+            for ((field, array), writer) in self.schema.fields().iter().zip(part).zip(&mut writers) {
+                for leaf in compute_leaves(field, array)? {
+                    writer.write(&leaf)?;
+                }
+            }
+        }
+        writers.into_iter().map(parquet::arrow::arrow_writer::ArrowColumnWriter::close).collect()
+    }
+}
+
+/// How the input is compressed, as far as that can be written; zstd otherwise.
+fn compression(input: &Input) -> Compression {
+    let chunk = input.metadata().row_groups().first().and_then(|group| group.columns().first());
+    match chunk.map(parquet::file::metadata::ColumnChunkMetaData::compression_codec) {
+        Some(parquet::basic::CompressionCodec::SNAPPY) => Compression::SNAPPY,
+        Some(parquet::basic::CompressionCodec::UNCOMPRESSED) => Compression::UNCOMPRESSED,
+        _ => Compression::ZSTD(ZstdLevel::default()),
+    }
+}
+
+/// Rows of batches cut at the borders of row groups.
+pub(super) struct Cutter<'i> {
+    input: &'i Input,
+    row_groups: Range<usize>,
+    /// Rows of the row group at hand that are to come.
+    left: u64,
+    parts: Vec<Vec<ArrayRef>>,
+}
+
+impl<'i> Cutter<'i> {
+    pub(super) fn new(input: &'i Input, piece: Range<usize>) -> Self {
+        let left = if piece.is_empty() { 0 } else { input.rows_of(piece.start) };
+        Self { input, row_groups: piece, left, parts: Vec::new() }
+    }
+
+    /// Adds rows; `use_group` gets every row group that is whole.
+    pub(super) fn add(
+        &mut self,
+        columns: &[ArrayRef],
+        rows: usize,
+        mut use_group: impl FnMut(usize, &[Vec<ArrayRef>]) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        let mut from = 0;
+        while from < rows {
+            self.pass_whole(&mut use_group)?;
+            let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+            let taken = left.min(rows - from);
+            if taken == 0 {
+                // More rows than the footer told of.
+                return Err(self.input.parquet_error(ParquetError::General("the file is damaged".to_owned())));
+            }
+            self.parts.push(columns.iter().map(|column| column.slice(from, taken)).collect());
+            self.left -= taken as u64;
+            from += taken;
+        }
+        Ok(())
+    }
+
+    /// Hands on the row groups that are left; those have to be whole.
+    pub(super) fn finish(
+        mut self,
+        mut use_group: impl FnMut(usize, &[Vec<ArrayRef>]) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        self.pass_whole(&mut use_group)?;
+        if self.row_groups.is_empty() {
+            return Ok(());
+        }
+        Err(self.input.parquet_error(ParquetError::General("the file is damaged: rows are missing".to_owned())))
+    }
+
+    fn pass_whole(
+        &mut self,
+        use_group: &mut impl FnMut(usize, &[Vec<ArrayRef>]) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        while self.left == 0 && !self.row_groups.is_empty() {
+            use_group(self.row_groups.start, &self.parts)?;
+            self.parts.clear();
+            self.row_groups.start += 1;
+            self.left = if self.row_groups.is_empty() { 0 } else { self.input.rows_of(self.row_groups.start) };
+        }
+        Ok(())
+    }
+}
+
+/// What a piece of work gives: the added columns of each row group, and what was counted.
+type Encoded = (Vec<(usize, Vec<ArrowColumnChunk>)>, Tally);
+
+/// The work on one file.
+struct Work {
+    annotator: Annotator,
+    input: Input,
+    sources: Sources,
+    leaves: Vec<usize>,
+    shape: Shape,
+    encoder: Encoder,
+}
+
+/// Writes a file with the answers about its rows.
+///
+/// # Errors
+/// What cannot be read or written; a column that is missing or would be there twice.
+pub(super) fn annotate(
+    annotator: &Annotator,
+    input: &Input,
+    shape: &Shape,
+    place: Place,
+    mark: &str,
+    pool: &Arc<ThreadPool>,
+) -> Result<(WholeFile, Tally), DatasetError> {
+    let sources = annotator.sources(input.fields())?;
+    let layout = layout(annotator, input, shape)?;
+    let work = Arc::new(Work {
+        annotator: annotator.clone(),
+        leaves: sources.leaves(input.schema()),
+        sources,
+        shape: shape.clone(),
+        encoder: Encoder::new(input, &layout)?,
+        input: input.clone(),
+    });
+    let mut output = Output::create(input, &layout, place, mark)?;
+    let mut tally = Tally::default();
+    let pieces = input.pieces().into_iter();
+    for encoded in ordered(pool, pieces, move |piece| work.encoded(piece)) {
+        let (groups, counted) = encoded??;
+        tally += &counted;
+        for (row_group, added) in groups {
+            output.copy_row_group(input, row_group, added)?;
+        }
+    }
+    check_balance(tally.rows, output.rows())?;
+    Ok((output.finish()?, tally))
+}
+
+/// Whether the columns of an output can stand beside each other.
+pub(super) fn check(annotator: &Annotator, input: &Input, shape: &Shape) -> Result<(), DatasetError> {
+    layout(annotator, input, shape).map(|_| ())
+}
+
+/// Whether no row was lost or doubled.
+pub(super) fn check_balance(rows_in: u64, rows_out: u64) -> Result<(), DatasetError> {
+    if rows_in == rows_out { Ok(()) } else { Err(DatasetError::Balance { rows_in, rows_out }) }
+}
+
+fn layout(annotator: &Annotator, input: &Input, shape: &Shape) -> Result<Layout, DatasetError> {
+    let fields = input.fields();
+    match shape {
+        Shape::Annotated => {
+            annotator.check_names(fields.iter().map(|field| field.name().as_str()))?;
+            Ok(Layout::all(input, annotator.fields()))
+        }
+        Shape::Sidecar { id_column } => {
+            let mut added = Vec::new();
+            let mut roots = Vec::new();
+            match id_column {
+                Some(column) => {
+                    let path = ColumnPath::find(fields, column)?;
+                    roots.extend(fields.iter().position(|field| field.name() == path.column()));
+                }
+                None => added.push(value(&format!("{}row", annotator.settings().prefix), DataType::Int64)),
+            }
+            added.push(value("url", DataType::Utf8));
+            added.extend(annotator.fields());
+            let copied = roots.iter().map(|root| fields[*root].name().as_str());
+            check_free(copied, &added)?;
+            Ok(Layout { roots, added })
+        }
+    }
+}
+
+impl Sources {
+    /// The leaves of a Parquet schema that are read.
+    #[must_use]
+    pub fn leaves(&self, schema: &SchemaDescriptor) -> Vec<usize> {
+        let mut leaves = self.urls.leaves(schema);
+        leaves.extend(self.times.iter().flat_map(|times| times.leaves(schema)));
+        leaves
+    }
+}
+
+impl Work {
+    fn encoded(&self, piece: Range<usize>) -> Result<Encoded, DatasetError> {
+        let mut tally = Tally::default();
+        let mut groups = Vec::new();
+        let mut use_group = |row_group: usize, parts: &[Vec<ArrayRef>]| {
+            let encoded = self.encoder.encode(parts).map_err(|source| self.input.parquet_error(source))?;
+            groups.push((row_group, encoded));
+            Ok(())
+        };
+        let mut cutter = Cutter::new(&self.input, piece.clone());
+        self.input.batches(piece, self.leaves.clone(), |batch, rows_before| {
+            let (answers, urls) = self.annotator.answers(batch, &self.sources, rows_before)?;
+            self.annotator.count(&answers, &mut tally);
+            cutter.add(&self.columns(&answers, &urls, rows_before), answers.len(), &mut use_group)
+        })?;
+        cutter.finish(&mut use_group)?;
+        Ok((groups, tally))
+    }
+
+    fn columns(&self, answers: &Answers, urls: &BinaryViewArray, rows_before: u64) -> Vec<ArrayRef> {
+        let mut columns: Vec<ArrayRef> = Vec::new();
+        if let Shape::Sidecar { id_column } = &self.shape {
+            if id_column.is_none() {
+                let rows = (0i64..).map(|row| row.saturating_add_unsigned(rows_before)).take(answers.len());
+                columns.push(Arc::new(Int64Array::from_iter_values(rows)));
+            }
+            columns.push(Arc::new(urls.iter().map(|url| url.map(of_octets)).collect::<StringArray>()));
+        }
+        columns.extend(self.annotator.columns(answers));
+        columns
+    }
+}

@@ -1,0 +1,53 @@
+//! Arrow IPC in, Arrow IPC out: batch for batch, each written before the next is read.
+
+use std::io::{ErrorKind, Read, Write};
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+
+use super::DatasetError;
+use super::annotate::Annotator;
+use super::tally::Tally;
+use crate::source::contained;
+
+/// Annotates a stream. Where nobody reads the output any more the work ends without an error.
+///
+/// # Errors
+/// A stream that is none or ends in the middle, a column that is missing or would be there twice.
+pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> Result<Tally, DatasetError> {
+    let read_error = |source| DatasetError::Stream { verb: "read", source };
+    let open = contained(|| StreamReader::try_new(input, None)).map_err(ArrowError::from).and_then(|opened| opened);
+    let mut reader = open.map_err(read_error)?;
+    let sources = annotator.sources(reader.schema().fields())?;
+    let schema = annotator.schema(&reader.schema())?;
+    let mut tally = Tally::default();
+    let mut writer = match StreamWriter::try_new(output, &schema) {
+        Ok(writer) => writer,
+        Err(error) => return ended(error, tally),
+    };
+    while let Some(batch) = contained(|| reader.next()).map_err(|damage| read_error(damage.into()))? {
+        let batch = batch.map_err(read_error)?;
+        let (answers, _) = annotator.answers(&batch, &sources, tally.rows)?;
+        annotator.count(&answers, &mut tally);
+        let mut columns = batch.columns().to_vec();
+        columns.extend(annotator.columns(&answers));
+        let annotated = RecordBatch::try_new(schema.clone(), columns)?;
+        if let Err(error) = writer.write(&annotated).and_then(|()| writer.flush()) {
+            return ended(error, tally);
+        }
+    }
+    match writer.finish() {
+        Ok(()) => Ok(tally),
+        Err(error) => ended(error, tally),
+    }
+}
+
+/// A reader that has seen enough is no failure.
+fn ended(error: ArrowError, tally: Tally) -> Result<Tally, DatasetError> {
+    match error {
+        ArrowError::IoError(_, io) if io.kind() == ErrorKind::BrokenPipe => Ok(tally),
+        source => Err(DatasetError::Stream { verb: "write", source }),
+    }
+}
