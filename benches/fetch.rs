@@ -88,7 +88,7 @@ fn compare() {
     let mut ports = String::new();
     BufReader::new(server.stdout.take().expect("piped")).read_line(&mut ports).expect("ports");
     let ports: Vec<&str> = ports.split_whitespace().collect();
-    fs::write(folder.path().join("aiohttp.py"), AIOHTTP).expect("written");
+    fs::write(folder.path().join("client.py"), AIOHTTP).expect("written");
     let ca = folder.path().join("ca.pem");
     println!("{CONCURRENCY} in flight, distinct origins, connection closed; CPU µs a fetch of the client alone\n");
     println!("| scheme | origins | this program | curl --parallel | aiohttp | curl : this | aiohttp : this |");
@@ -103,7 +103,7 @@ fn compare() {
             vec!["curl".into(), "--config".into(), text(&config)],
             vec![
                 "python3".into(),
-                text(&folder.path().join("aiohttp.py")),
+                text(&folder.path().join("client.py")),
                 scheme.into(),
                 count_text,
                 CONCURRENCY.to_string(),
@@ -149,12 +149,11 @@ fn cpu_s(command: &[String]) -> Option<f64> {
 fn curl_config(scheme: &str, count: usize, port: &str, ca: &Path) -> String {
     let mut config = format!(
         "parallel\nparallel-max = {CONCURRENCY}\nno-progress-meter\nfail\nhttp1.1\nheader = \"Connection: close\"\ncacert = \
-         \"{}\"\n",
+         \"{}\"\nconnect-to = \"::127.0.0.1:{port}\"\n",
         ca.display()
     );
     for number in 0..count {
         let host = format!("n{number}.{DOMAIN}");
-        writeln!(config, "resolve = \"{host}:{port}:127.0.0.1\"").expect("a string");
         writeln!(config, "url = \"{scheme}://{host}:{port}/robots.txt\"\noutput = \"/dev/null\"").expect("a string");
     }
     config
@@ -184,7 +183,7 @@ fn client(scheme: &str, count: usize, port: u16, ca: &Path) {
     });
     let concurrency = NonZeroUsize::new(CONCURRENCY).expect("not zero");
     let results = fetch_all(fetcher, targets, concurrency, Stop::default());
-    let answered = results.iter().filter(|((), fetched)| fetched.observation.class == FetchClass::Ok).count();
+    let answered = results.filter(|((), fetched)| fetched.observation.class == FetchClass::Ok).count();
     assert_eq!(answered, count, "every origin answers");
 }
 

@@ -8,6 +8,7 @@
 //! | [`robots`] | RFC 9309: octets to verdicts; pure |
 //! | [`signals`] | usage preferences beside the rules: the training token; pure |
 //! | [`crawlers`] | the registry of product tokens, and sets of them |
+//! | [`lint`] | the findings of one file with column and advice; pure |
 //! | [`origin`] | origins (RFC 6454) and how lists name them; pure |
 //! | [`tables`] | Arrow schemas, column builders, Parquet files, `views.sql` |
 //! | [`source`] | where bodies come from: lists and the network, a folder, a snapshot |
@@ -49,6 +50,7 @@ pub mod crawlers;
 pub mod dataset;
 #[cfg(feature = "cli")]
 pub mod demo;
+pub mod lint;
 pub mod origin;
 pub mod report;
 pub mod robots;

@@ -170,6 +170,27 @@ pub(crate) fn evidence(rule: &Rule<'_>) -> String {
     text
 }
 
+/// Seconds of the first valid Crawl-delay of these groups.
+pub(super) fn crawl_delay_s(robots: &Robots<'_>, choice: &Choice<'_>) -> Option<f64> {
+    choice.groups.iter().find_map(|group| robots.groups[*group as usize].crawl_delay_s)
+}
+
+/// Rules of the wildcard that would apply to the crawler, had it no group of its own.
+pub(super) fn star_rules_left_behind(
+    robots: &Robots<'_>,
+    index: &GroupIndex,
+    asked: &Asked,
+    choice: &Choice<'_>,
+) -> u32 {
+    let is_own = matches!(choice.source, GroupSource::Named | GroupSource::Fallback);
+    if !is_own || !matches!(asked, Asked::Named { star_applies: true, .. }) {
+        return 0;
+    }
+    let left_behind = index.star().iter().filter(|group| !choice.groups.contains(group));
+    let rules = left_behind.map(|group| robots.groups[*group as usize].rules.len());
+    u32::try_from(rules.sum::<usize>()).unwrap_or(u32::MAX)
+}
+
 /// What is told of a whole body.
 struct Summary<'a> {
     plan: &'a Plan,
@@ -201,25 +222,10 @@ impl Summary<'_> {
                 group_source: applied.source,
                 n_allow: rules.n_allow(),
                 n_disallow: rules.n_disallow(),
-                crawl_delay_s: self.crawl_delay(&choice),
-                drops_star_rules: self.star_rules_left_behind(asked, &choice),
+                crawl_delay_s: crawl_delay_s(self.robots, &choice),
+                drops_star_rules: star_rules_left_behind(self.robots, self.index, asked, &choice),
             }),
         }
-    }
-
-    fn crawl_delay(&self, choice: &Choice<'_>) -> Option<f64> {
-        choice.groups.iter().find_map(|group| self.robots.groups[*group as usize].crawl_delay_s)
-    }
-
-    /// Rules of the wildcard that would apply to the crawler, had it no group of its own.
-    fn star_rules_left_behind(&self, asked: &Asked, choice: &Choice<'_>) -> u32 {
-        let is_own = matches!(choice.source, GroupSource::Named | GroupSource::Fallback);
-        if !is_own || !matches!(asked, Asked::Named { star_applies: true, .. }) {
-            return 0;
-        }
-        let left_behind = self.index.star().iter().filter(|group| !choice.groups.contains(group));
-        let rules = left_behind.map(|group| self.robots.groups[*group as usize].rules.len());
-        u32::try_from(rules.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
     fn training(&self, signals: &Signals<'_>, conflicts: Vec<Conflict>) -> TrainingRow {

@@ -11,6 +11,10 @@ pub enum Event {
     Kept(u64),
     /// An origin got its row.
     Fetched(FetchClass),
+    /// So many captures were found in the files of others.
+    Indexed(u64),
+    /// A capture was read and became a row.
+    Ingested,
     /// So many bodies were compiled.
     Compiled(u64),
     /// So many origins were audited.
@@ -24,6 +28,10 @@ pub enum Event {
 pub enum Stage {
     /// Asking origins.
     Fetch,
+    /// Finding captures in the files of others.
+    Index,
+    /// Reading the newest of them.
+    Ingest,
     /// Parsing and compiling bodies.
     Compile,
     /// Access and training of origins.

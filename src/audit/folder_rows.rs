@@ -18,6 +18,11 @@ pub(super) fn distinct(rows: &[FileRow]) -> Vec<&FileRow> {
     rows.iter().filter(|row| row.origin.as_ref().map_or(true, |origin| seen.insert(origin))).collect()
 }
 
+/// Whether a file names an origin that no earlier one has named, or none at all.
+pub(super) fn is_new(row: &FileRow, seen: &mut HashSet<Origin>) -> bool {
+    row.origin.as_ref().map_or(true, |origin| seen.insert(origin.clone()))
+}
+
 /// The row of an origin that only a URL names: a folder's file stands for its host under http as well.
 pub(super) fn added(added: &Added, files: &HashMap<&Origin, &FileRow>) -> FetchRow {
     let origin = Origin::of_url(added.origin.as_bytes()).ok();

@@ -11,7 +11,9 @@
 //! | [`evaluate`] | a batch of URLs to a batch of decisions |
 //! | `describe` | origins to their rows of access and training |
 //! | `folder_rows`, `gather` | rows that no table holds yet; work gathered into pieces |
+//! | [`ingest`] | captures that others made to a snapshot |
 //! | [`explain`] | one file and a few URLs, one by one |
+//! | [`preflight`] | may this URL be fetched now? One question, one record of evidence |
 //! | [`pipeline`] | work spread over threads, results in order |
 //! | [`run`] | a source to all tables |
 //! | [`output`] | the files of a run |
@@ -29,11 +31,13 @@ pub mod event;
 pub mod explain;
 mod folder_rows;
 mod gather;
+pub mod ingest;
 pub mod library;
 pub mod origins;
 pub mod output;
 pub mod pipeline;
 pub mod plan;
+pub mod preflight;
 pub mod run;
 pub mod totals;
 
@@ -42,7 +46,9 @@ use thiserror::Error;
 
 use crate::source::folder::FolderError;
 use crate::source::input::InputError;
+use crate::source::rows::RowsError;
 use crate::source::snapshot::SnapshotError;
+use crate::source::warc::WarcError;
 use crate::tables::journal::JournalError;
 use crate::tables::sink::SinkError;
 
@@ -59,6 +65,15 @@ pub enum AuditError {
     /// A snapshot.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// WARC files.
+    #[error(transparent)]
+    Warc(#[from] WarcError),
+    /// Captures in rows.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
+    /// Captures and what became of them do not balance: a fault of this program.
+    #[error("captures were lost or doubled: {0:?}; this is a fault of robots-audit")]
+    Captures(Box<ingest::IngestTotals>),
     /// The output folder.
     #[error(transparent)]
     Sink(#[from] SinkError),

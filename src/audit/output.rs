@@ -9,8 +9,8 @@ use crate::tables::pages::file::RunTableFile;
 use crate::tables::pages::{EncodedRowGroup, RunSchema};
 use crate::tables::sink::{self, Footer, SinkError, TableFile, WholeFile};
 use crate::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
-    training_verdicts, views,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
+    training, training_verdicts, views,
 };
 
 /// The tables that a run writes.
@@ -87,6 +87,7 @@ impl OutputFile {
             Table::Findings => of_rows(findings::schema()),
             Table::Crawlers => of_rows(crawlers::schema()),
             Table::MatchingDifferences => of_rows(matching_differences::schema()),
+            Table::Captures => of_rows(captures::schema()),
         }
     }
 
@@ -107,6 +108,9 @@ impl OutputFile {
 
 /// The tables of a snapshot.
 pub const SNAPSHOT_TABLES: [Table; 2] = [Table::Fetches, Table::Bodies];
+
+/// The tables of a snapshot that was taken over from files of others.
+pub const INGESTED_TABLES: [Table; 3] = [Table::Fetches, Table::Bodies, Table::Captures];
 
 /// The tables that are computed from a snapshot, the last one only where it is asked for.
 pub const COMPUTED_TABLES: [Table; 8] = [

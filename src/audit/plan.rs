@@ -89,7 +89,11 @@ impl Plan {
     /// The tables that an audit of this plan writes.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
-        let is_written = |table: &Table| *table != Table::MatchingDifferences || self.compare_matching;
+        let is_written = |table: &Table| match table {
+            Table::MatchingDifferences => self.compare_matching,
+            Table::Captures => false,
+            _ => true,
+        };
         Table::ALL.iter().copied().filter(is_written).collect()
     }
 
@@ -114,7 +118,7 @@ fn name(crawler: &AskedCrawler) -> CrawlerName {
     }
 }
 
-fn asked(crawler: &AskedCrawler, matching: Matching, exact_tokens: bool) -> Asked {
+pub(super) fn asked(crawler: &AskedCrawler, matching: Matching, exact_tokens: bool) -> Asked {
     if crawler.is_wildcard() {
         return Asked::Star;
     }

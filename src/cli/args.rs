@@ -1,5 +1,6 @@
 //! Flags as typed. What they mean is resolved by `config`.
 
+use std::io::IsTerminal;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -9,6 +10,9 @@ use ipnet::IpNet;
 use super::dataset_args::{AnnotateArgs, FilterArgs};
 use super::exit::Failed;
 use super::fail_on::FailOn;
+use super::faults::{Faults, Only};
+use super::ingest_args::{IngestArgs, ReportArgs};
+use super::lint::FailingFinding;
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
 /// Audit the robots.txt of very many origins
@@ -36,8 +40,18 @@ pub(super) struct Global {
     /// Threads that evaluate [default: one a core]
     #[arg(long, global = true, value_name = "N", env = "ROBOTS_AUDIT_THREADS", hide_env_values = true)]
     pub(super) threads: Option<NonZeroUsize>,
-    /// Form of what goes to stdout: table or json
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    /// Form of what goes to stdout: table or json; of lint also sarif or junit
+    #[arg(
+        id = "format",
+        long = "format",
+        global = true,
+        value_name = "FORMAT",
+        default_value = "table",
+        hide_possible_values = true
+    )]
+    pub(super) output: OutputFormat,
+    /// The same where only table and json are known; see [`Cli::settle`].
+    #[arg(skip)]
     pub(super) format: Format,
     /// No progress bar (there is none either where stderr is no terminal)
     #[arg(long, global = true)]
@@ -51,15 +65,29 @@ pub(super) struct Global {
     /// The log on stderr as JSON, a line an event, with how far the run is every ten seconds
     #[arg(long, global = true)]
     pub(super) log_json: bool,
-    /// Colours on stderr: auto, always or never (`NO_COLOR` is heeded)
+    /// Colours: auto, always or never (`NO_COLOR` is heeded)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     pub(super) color: Color,
 }
 
-/// Forms of output.
+/// Forms of output, as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    /// For people.
+    Table,
+    /// For programs.
+    Json,
+    /// Static Analysis Results Interchange Format 2.1.0.
+    Sarif,
+    /// Test results as XML.
+    Junit,
+}
+
+/// Forms of output of every subcommand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Format {
     /// For people.
+    #[default]
     Table,
     /// For programs.
     Json,
@@ -76,6 +104,17 @@ pub(super) enum Color {
     Never,
 }
 
+impl Color {
+    /// Whether what goes to this stream is coloured.
+    pub(super) fn is_wanted(self, stream: &impl IsTerminal) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        }
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -83,14 +122,22 @@ pub(super) enum Command {
     Scan(ScanArgs),
     /// Fetch only: the network to a snapshot (tables fetches and bodies)
     Fetch(FetchArgs),
-    /// Compute all tables from a snapshot or a folder, without the network
+    /// Make a snapshot of what others captured: WARC files, rows, a folder
+    Ingest(IngestArgs),
+    /// Compute all tables from a snapshot, a folder or WARC files, without the network
     Audit(AuditArgs),
+    /// Lists made from the tables of an audit
+    Report(ReportArgs),
     /// Add decisions to the rows of Parquet files with a URL column, without the network
     Annotate(AnnotateArgs),
     /// Keep the rows of Parquet files that robots.txt lets you use, without the network
     Filter(FilterArgs),
-    /// Say what one robots.txt says about some URLs
+    /// Say what one robots.txt says about some URLs, and why
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Say what is odd in a robots.txt, or in a folder of them, and what to do about it
+    #[command(after_help = LINT_EXAMPLES)]
+    Lint(LintArgs),
     /// Look into the registry of crawlers
     Crawlers(CrawlersArgs),
     /// Run the whole pipeline against a small web of generated origins on loopback
@@ -257,6 +304,47 @@ pub(super) struct LimitArgs {
     pub(super) max_body: Option<usize>,
 }
 
+/// The question before one fetch.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Before an agent fetches")]
+pub(super) struct PreflightArgs {
+    /// Answer for the crawler with this product token, once, with evidence; takes the place of --crawlers
+    #[arg(long = "as", value_name = "TOKEN", requires = "live", conflicts_with = "url")]
+    pub(super) identity: Option<String>,
+    /// The same without --as: nobody is named, and the answer is `unresolved`
+    #[arg(long, requires = "live", conflicts_with = "url")]
+    pub(super) preflight: bool,
+    /// URL in full that a redirect of the page led to; may be repeated, in order. The strictest answer counts
+    #[arg(long, value_name = "URL", requires = "live", conflicts_with = "url")]
+    pub(super) hop: Vec<String>,
+    /// Where there is no robots.txt: allow as the policy has it, or defer [default: allow]
+    #[arg(long, value_name = "ANSWER", requires = "live", hide_possible_values = true)]
+    pub(super) missing: Option<MissingFile>,
+    /// Folder of copies, so that the next call costs no request [default: robots-audit in the user's cache folder]
+    #[arg(long, value_name = "DIR", requires = "live", conflicts_with = "no_cache")]
+    pub(super) cache: Option<PathBuf>,
+    /// Use no copies and keep none
+    #[arg(long, requires = "live")]
+    pub(super) no_cache: bool,
+}
+
+/// What is made of a missing file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum MissingFile {
+    /// As the policy has it.
+    Allow,
+    /// Not now.
+    Defer,
+}
+
+impl PreflightArgs {
+    /// Whether this is the question before a fetch.
+    pub(super) fn is_asked(&self) -> bool {
+        let Self { identity, preflight, hop, missing, cache, no_cache } = self;
+        identity.is_some() || *preflight || !hop.is_empty() || missing.is_some() || cache.is_some() || *no_cache
+    }
+}
+
 /// `scan`.
 #[derive(Debug, Args)]
 pub(super) struct ScanArgs {
@@ -284,7 +372,8 @@ pub(super) struct FetchArgs {
 /// `audit`.
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
-    /// A snapshot folder (tables fetches and bodies), or dir:FOLDER of HOST.txt files
+    /// A snapshot folder (tables fetches and bodies), dir:FOLDER of HOST.txt files, or warc:FILES (a name, a pattern
+    /// with * and ?, or a folder)
     #[arg(long, value_name = "SOURCE")]
     pub(super) from: String,
     #[command(flatten)]
@@ -311,9 +400,71 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     pub(super) exit_code: bool,
     #[command(flatten)]
+    pub(super) view: ViewArgs,
+    #[command(flatten)]
     pub(super) ask: AskArgs,
     #[command(flatten)]
+    pub(super) preflight: PreflightArgs,
+    #[command(flatten)]
     pub(super) manners: MannersArgs,
+}
+
+/// What is shown of a check.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is shown")]
+pub(super) struct ViewArgs {
+    /// Explain each answer in full, as is done for one URL and one crawler
+    #[arg(long)]
+    pub(super) explain: bool,
+    /// Print the merged group of each crawler and nothing else, ready to be copied into a file
+    #[arg(long, conflicts_with_all = ["explain", "training"])]
+    pub(super) merged: bool,
+    /// Ask the training token instead of crawlers: in favor, against or none expressed
+    #[arg(long, conflicts_with = "explain")]
+    pub(super) training: bool,
+}
+
+/// What `check --help` ends with.
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  One URL, one crawler: which group, which line, and why
+    robots-audit check robots.txt --url /search?q=boots --crawlers Googlebot
+  The robots.txt of a live origin
+    robots-audit check https://example.org/page --live --contact you@example.org --crawlers GPTBot
+  Several of each: a grid, with cells such as deny:18 and allow:none
+    robots-audit check robots.txt --url /a --url '/b?c=d' --crawlers Googlebot,GPTBot,'*'
+  What the training token says of pages
+    robots-audit check robots.txt --training --url /articles/1 --url /press/
+  The rules that a crawler obeys, as one group
+    robots-audit check robots.txt --crawlers Googlebot --merged
+  Before one fetch: one crawler, one answer, with evidence
+    robots-audit check https://example.org/page --live --as ExampleBot --contact you@example.org --exit-code
+  From stdin, as JSON
+    curl -s https://example.org/robots.txt | robots-audit check - --url /page --format json";
+
+/// What `lint --help` shows at its end.
+const LINT_EXAMPLES: &str = "\
+Examples:
+  robots-audit lint robots.txt
+  robots-audit lint robots.txt --fail-on warning
+  robots-audit lint bodies --format json --fail-on misspelt_field,bridged_agents
+  robots-audit lint robots.txt --format sarif > lint.sarif
+  curl -s https://shop.example/robots.txt | robots-audit lint -
+
+docs/findings.md explains each code with a bad and a good example.";
+
+/// `lint`.
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// A robots.txt file, a folder of .txt files, or `-` for stdin
+    #[arg(value_name = "PATH")]
+    pub(super) path: String,
+    /// End with code 2 where there are such findings: error, warning (errors too), info (any), or codes
+    #[arg(long, value_name = "SEVERITY|CODE", value_delimiter = ',')]
+    pub(super) fail_on: Vec<FailingFinding>,
+    /// CSV file that extends the registry of crawlers
+    #[arg(long, value_name = "FILE", env = "ROBOTS_AUDIT_REGISTRY", hide_env_values = true)]
+    pub(super) registry: Option<PathBuf>,
 }
 
 /// `crawlers`.
@@ -354,9 +505,28 @@ pub(super) struct DemoArgs {
     /// Another web for another number
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Play the loads of the fault matrix instead: small or full
+    #[arg(long, value_name = "SIZE", hide_possible_values = true)]
+    pub(super) faults: Option<Faults>,
+    /// Only these loads, such as M4,M6
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', requires = "faults")]
+    pub(super) only: Vec<Only>,
     /// Folder for the tables
     #[arg(short, long, value_name = "DIR", default_value = "outputs/demo")]
     pub(super) output: PathBuf,
+}
+
+impl Cli {
+    /// Settles the form of the output; what to say where the subcommand does not know it.
+    pub(super) fn settle(&mut self) -> Result<(), &'static str> {
+        self.global.format = match (self.global.output, &self.command) {
+            (OutputFormat::Table, _) => Format::Table,
+            (OutputFormat::Json, _) => Format::Json,
+            (OutputFormat::Sarif | OutputFormat::Junit, Command::Lint(_)) => return Ok(()),
+            (OutputFormat::Sarif | OutputFormat::Junit, _) => return Err("only lint writes sarif and junit"),
+        };
+        Ok(())
+    }
 }
 
 impl Global {

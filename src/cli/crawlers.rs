@@ -39,7 +39,7 @@ fn list(global: &Global, registry: &Registry, set: &str) -> Result<Exit, Failed>
     match global.format {
         Format::Json => {
             let list: Vec<Value> = crawlers.into_iter().map(as_json).collect();
-            show::text(&format!("{:#}\n", Value::from(list)))
+            show::json(&Value::from(list))
         }
         Format::Table => {
             let mut text = format!("{:<28} {:<12} {:<15} {:<9} {}\n", "token", "purpose", "kind", "obeys", "operator");
@@ -59,7 +59,7 @@ fn one(global: &Global, registry: &Registry, token: &str) -> Result<Exit, Failed
         .get(token)
         .ok_or_else(|| Failed::before(anyhow!("`{token}` is not in the registry; it can be asked for all the same")))?;
     if global.format == Format::Json {
-        return show::text(&format!("{:#}\n", as_json(crawler)));
+        return show::json(&as_json(crawler));
     }
     let sets: Vec<&str> = SETS
         .iter()

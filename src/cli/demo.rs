@@ -12,6 +12,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs};
 use super::exit::{Exit, Failed};
+use super::faults::faults;
 use super::scan::run_scan;
 use super::show;
 use crate::config::Options;
@@ -24,6 +25,9 @@ use crate::tables::sink;
 
 /// Runs the demo: afterwards every class is compared with what the web was made to answer.
 pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
+    if let Some(size) = args.faults {
+        return faults(global, args, size);
+    }
     let options = global
         .options(Options { contact: Some("https://example.org/robots-audit-demo".to_owned()), ..Options::default() })?;
     sink::make_folder(&args.output).map_err(Failed::before)?;

@@ -1,10 +1,8 @@
 //! The log: on stderr, as lines for people or as JSON.
 
-use std::io::IsTerminal;
-
 use tracing_subscriber::filter::LevelFilter;
 
-use super::args::{Color, Global};
+use super::args::Global;
 
 /// Sets up the log: warnings, and more with `-v`. As JSON it is read by programs, which want to know how far things are.
 pub(super) fn set_up(global: &Global) {
@@ -18,14 +16,6 @@ pub(super) fn set_up(global: &Global) {
     if global.log_json {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).init();
     } else {
-        log.with_ansi(has_colors(global)).init();
-    }
-}
-
-fn has_colors(global: &Global) -> bool {
-    match global.color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        log.with_ansi(global.color.is_wanted(&std::io::stderr())).init();
     }
 }

@@ -10,12 +10,18 @@ mod demo;
 mod descriptors;
 mod exit;
 mod fail_on;
+mod faults;
 mod filter;
 mod health;
+mod ingest;
+mod ingest_args;
 mod interrupt;
+mod lint;
 mod live;
 mod log;
+mod preflight;
 mod progress;
+mod report;
 mod scan;
 mod show;
 
@@ -29,10 +35,13 @@ use exit::{Exit, Failed};
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    if let Err(what) = cli.settle() {
+        return usage(&Cli::command().error(clap::error::ErrorKind::InvalidValue, what));
+    }
     log::set_up(&cli.global);
     match run(&cli) {
         Ok(exit) => exit.into(),
@@ -47,10 +56,13 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
     match &cli.command {
         Command::Scan(args) => scan::scan(&cli.global, args),
         Command::Fetch(args) => scan::fetch(&cli.global, args),
+        Command::Ingest(args) => ingest::ingest(&cli.global, args),
+        Command::Report(args) => report::report(&cli.global, args),
         Command::Audit(args) => audit::audit(&cli.global, args),
         Command::Annotate(args) => annotate::annotate(&cli.global, args),
         Command::Filter(args) => filter::filter(&cli.global, args),
         Command::Check(args) => check::check(&cli.global, args),
+        Command::Lint(args) => lint::lint(&cli.global, args),
         Command::Crawlers(args) => crawlers::crawlers(&cli.global, args),
         Command::Demo(args) => demo::demo(&cli.global, args),
         Command::Completions { shell } => {

@@ -71,6 +71,8 @@ impl Progress {
                 (self.rows, self.logged.1) = (rows, rows);
             }
             Event::Fetched(class) => self.fetched(class),
+            Event::Indexed(captures) => self.advance(Stage::Index, captures),
+            Event::Ingested => self.advance(Stage::Ingest, 1),
             Event::Compiled(bodies) => self.advance(Stage::Compile, bodies),
             Event::Audited(origins) => self.advance(Stage::Origins, origins),
             Event::Evaluated(urls) => self.advance(Stage::Urls, urls),
@@ -142,6 +144,8 @@ impl Progress {
         let total = if stage == Stage::Fetch { self.total.or(total) } else { total };
         let (what, unit) = match stage {
             Stage::Fetch => ("fetching", "origins"),
+            Stage::Index => ("indexing", "captures"),
+            Stage::Ingest => ("reading", "origins"),
             Stage::Compile => ("compiling", "bodies"),
             Stage::Origins => ("auditing", "origins"),
             Stage::Urls => ("evaluating", "URLs"),

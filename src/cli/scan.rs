@@ -58,6 +58,7 @@ impl Start {
             duration: self.clock.elapsed(),
             threads,
             fetching: None,
+            ingest: None,
         }
     }
 }
@@ -181,7 +182,7 @@ pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table])
     write_views(&summary.folder, tables).map_err(Failed::running)?;
     sink::write_text(&summary.folder, "run.json", &text).map_err(Failed::running)?;
     match global.format {
-        Format::Json => show::text(&text),
+        Format::Json => show::json(&json),
         Format::Table if global.quiet => Ok(Exit::Done),
         Format::Table => show::text(&report::text::report(summary)),
     }

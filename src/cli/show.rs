@@ -2,8 +2,10 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use serde_json::Value;
+
 use super::exit::{Exit, Failed};
-use crate::tables::text::for_people;
+use crate::tables::text::{ascii_json, for_people};
 
 /// Writes text to stdout.
 pub(super) fn text(text: &str) -> Result<Exit, Failed> {
@@ -14,6 +16,11 @@ pub(super) fn text(text: &str) -> Result<Exit, Failed> {
 pub(super) fn lines(text: &str) -> Result<Exit, Failed> {
     let safe = text.lines().map(|line| for_people(line) + "\n");
     octets(safe.collect::<String>().as_bytes())
+}
+
+/// Writes JSON to stdout, in ASCII alone: what comes from outside must not steer a terminal.
+pub(super) fn json(value: &Value) -> Result<Exit, Failed> {
+    text(&(ascii_json(&format!("{value:#}")) + "\n"))
 }
 
 /// Writes octets to stdout. A reader that has seen enough is no failure.

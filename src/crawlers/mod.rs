@@ -2,10 +2,14 @@
 //!
 //! Holds facts that operators document or that lists report. What a rule set says to a crawler belongs to `robots`.
 
+mod header;
+mod identity;
 mod read;
 mod registry;
 mod select;
 
+pub use header::{HeaderAsked, WithoutHeaders};
+pub use identity::Identified;
 pub use read::RegistryError;
 pub use registry::{Registry, SETS};
 pub use select::{AskedCrawler, SelectionError};

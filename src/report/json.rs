@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Summary;
+use crate::audit::ingest::IngestTotals;
 use crate::audit::totals::{CrawlerTotals, LineTotals, TrainingTotals};
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
@@ -27,6 +28,7 @@ pub fn report(summary: &Summary<'_>) -> Value {
         "folder": summary.folder.to_string_lossy(),
         "plan": plan.map(crate::audit::plan::Plan::to_json),
         "fetching": summary.fetching,
+        "ingest": summary.ingest.as_ref().map(ingest),
         "lines": lines(&totals.lines),
         "n_origins": totals.origins(),
         "n_determinable": totals.determinable(),
@@ -70,6 +72,19 @@ fn lines(lines: &LineTotals) -> Value {
         "not_attempted": lines.not_attempted,
         "added_from_urls": lines.added_from_urls,
         "skipped_files": lines.skipped,
+    })
+}
+
+fn ingest(totals: &IngestTotals) -> Value {
+    json!({
+        "files": totals.files,
+        "captures": totals.captures,
+        "rows": totals.rows,
+        "older_captures": totals.older,
+        "other_targets": totals.other_targets,
+        "other_records": totals.other_records,
+        "damaged": totals.damaged,
+        "damaged_without_row": totals.untold,
     })
 }
 

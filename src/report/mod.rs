@@ -1,5 +1,6 @@
 //! What a run found, for people and for programs: one form of output a file.
 
+pub mod blocklist;
 pub mod json;
 pub mod text;
 
@@ -8,13 +9,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::audit::ingest::IngestTotals;
 use crate::audit::plan::Plan;
 use crate::audit::totals::Totals;
 
 /// What there is to report about a finished run.
 #[derive(Debug)]
 pub struct Summary<'a> {
-    /// The command: `scan`, `fetch`, `audit` or `demo`.
+    /// The command: `scan`, `fetch`, `ingest`, `audit` or `demo`.
     pub command: &'static str,
     /// What was asked; `None` where only a snapshot was made.
     pub plan: Option<&'a Plan>,
@@ -30,6 +32,8 @@ pub struct Summary<'a> {
     pub threads: usize,
     /// How origins were asked, where they were.
     pub fetching: Option<Value>,
+    /// What was taken over from files of others, where that was done.
+    pub ingest: Option<IngestTotals>,
 }
 
 impl Summary<'_> {
@@ -37,5 +41,11 @@ impl Summary<'_> {
     #[must_use]
     pub fn with_fetching(self, facts: Value) -> Self {
         Self { fetching: Some(facts), ..self }
+    }
+
+    /// The same, with what was taken over.
+    #[must_use]
+    pub fn with_ingest(self, totals: IngestTotals) -> Self {
+        Self { ingest: Some(totals), ..self }
     }
 }

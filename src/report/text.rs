@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Summary;
+use crate::audit::ingest::IngestTotals;
 use crate::audit::plan::Plan;
 use crate::audit::totals::{LineTotals, Totals, TrainingTotals};
 use crate::robots::access::FetchClass;
@@ -31,7 +32,18 @@ pub fn report(summary: &Summary<'_>) -> String {
             text += &differences(totals);
         }
     }
-    text += &format!("\n{}\n\n{}", balance(&totals.lines), next(summary));
+    text += "\n";
+    if let Some(totals) = &summary.ingest {
+        text += &captures(totals);
+        text += "\n";
+    }
+    // A snapshot alone has no lines but the captures.
+    if summary.ingest.is_none() || summary.plan.is_some() {
+        text += &balance(&totals.lines);
+        text += "\n";
+    }
+    text += "\n";
+    text += &next(summary);
     text
 }
 
@@ -155,6 +167,25 @@ fn balance(lines: &LineTotals) -> String {
     }
     if lines.skipped > 0 {
         text += &format!("; {} other files skipped", number(lines.skipped));
+    }
+    text
+}
+
+/// The equation of what was taken over.
+fn captures(totals: &IngestTotals) -> String {
+    let mut text = format!(
+        "Nothing lost: {} captures in {} files = {} rows + {} older captures of the same origins + {} of other resources",
+        number(totals.captures),
+        number(totals.files),
+        number(totals.rows),
+        number(totals.older),
+        number(totals.other_targets)
+    );
+    if totals.other_records > 0 {
+        text += &format!("; {} records that are no captures", number(totals.other_records));
+    }
+    if totals.damaged > 0 {
+        text += &format!("; {} damaged ones passed over (table captures)", number(totals.damaged));
     }
     text
 }

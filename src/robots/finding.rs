@@ -21,18 +21,64 @@ names! {
         RuleNeverMatches => "rule_never_matches",
         /// A rule with a blank or a control octet inside.
         RuleWithBlank => "rule_with_blank",
+        /// A rule whose value is a whole URL.
+        RuleWithUrl => "rule_with_url",
+        /// A rule with a `$` that is not at its end.
+        DollarInside => "dollar_inside",
+        /// A rule that never decides, since a rule of the other kind matches whatever it matches and comes before it.
+        ShadowedRule => "shadowed_rule",
+        /// A rule that stands there already.
+        DuplicateRule => "duplicate_rule",
+        /// A rule with octets above 0x7F.
+        RawNonAscii => "raw_non_ascii",
+        /// A rule that is no UTF-8.
+        InvalidUtf8 => "invalid_utf8",
+        /// An escape of a character that needs none.
+        NeedlessEscape => "needless_escape",
         /// A user-agent value that names nobody.
         AgentWithoutToken => "agent_without_token",
         /// A user-agent value of which only the leading token counts.
         AgentWithExtraText => "agent_with_extra_text",
+        /// A user-agent value with a version behind its token.
+        AgentWithVersion => "agent_with_version",
+        /// A user-agent value with a blank inside.
+        AgentWithBlank => "agent_with_blank",
+        /// Several names in one user-agent line.
+        AgentsOnOneLine => "agents_on_one_line",
+        /// The User-Agent string of a browser or crawler, of which `Mozilla` is the token.
+        AgentIsFullString => "agent_is_full_string",
+        /// A token that is almost a known crawler's.
+        CrawlerNearMiss => "crawler_near_miss",
+        /// The token of a crawler that no longer comes.
+        RetiredToken => "retired_token",
         /// A user-agent run that goes on behind Crawl-delay or another record, so that two crawlers share one group.
         BridgedAgents => "bridged_agents",
         /// A group without rules: everything is allowed to it.
         GroupWithoutRules => "group_without_rules",
+        /// A second group for a token.
+        DuplicateGroup => "duplicate_group",
+        /// A group of its own that lacks rules of the wildcard.
+        StarRulesLeftBehind => "star_rules_left_behind",
+        /// A group that opens everything, rules of the wildcard included.
+        StarRulesLifted => "star_rules_lifted",
+        /// A large search engine in a group that shuts out crawlers for AI.
+        SearchCrawlerInAiGroup => "search_crawler_in_ai_group",
         /// A Crawl-delay that is no number of seconds.
         CrawlDelayInvalid => "crawl_delay_invalid",
         /// A byte order mark behind the beginning: two files glued together.
         MarkInside => "mark_inside",
+        /// A carriage return without a line feed.
+        LoneCarriageReturn => "lone_carriage_return",
+        /// A NUL octet.
+        NulOctet => "nul_octet",
+        /// A body in UTF-16 or UTF-32.
+        Utf16Body => "utf16_body",
+        /// A body that is HTML or XML.
+        HtmlBody => "html_body",
+        /// A body that is JSON.
+        JsonBody => "json_body",
+        /// A body that is no text.
+        BinaryBody => "binary_body",
         /// The training token written almost, but not quite, right.
         TrainingTokenNearMiss => "training_token_near_miss",
         /// The training token as the name of a field.
@@ -91,7 +137,9 @@ names! {
         Noindex => "noindex",
         /// The first Sitemap.
         Sitemap => "sitemap",
-        /// A Request-rate, Visit-time, Host, Clean-param, Noindex or Sitemap that those who use it cannot read.
+        /// A Sitemap that is no absolute URL.
+        RelativeSitemap => "relative_sitemap",
+        /// A Request-rate, Visit-time, Host, Clean-param or Noindex that those who use it cannot read.
         ExtensionInvalid => "extension_invalid",
         /// The marks of a block that Cloudflare wrote.
         CloudflareManaged => "cloudflare_managed",
@@ -133,9 +181,25 @@ impl Code {
             | Self::MissingColon
             | Self::RuleOutsideGroup
             | Self::RuleNeverMatches
+            | Self::RuleWithUrl
+            | Self::AgentsOnOneLine
+            | Self::AgentIsFullString
+            | Self::Utf16Body
+            | Self::HtmlBody
+            | Self::JsonBody
+            | Self::BinaryBody
             | Self::MarkInside
             | Self::OverLimit => Severity::Error,
             Self::RuleWithBlank
+            | Self::DollarInside
+            | Self::ShadowedRule
+            | Self::InvalidUtf8
+            | Self::AgentWithBlank
+            | Self::CrawlerNearMiss
+            | Self::StarRulesLeftBehind
+            | Self::SearchCrawlerInAiGroup
+            | Self::NulOctet
+            | Self::RelativeSitemap
             | Self::AgentWithoutToken
             | Self::AgentWithExtraText
             | Self::BridgedAgents
@@ -154,6 +218,14 @@ impl Code {
             | Self::ExtensionInvalid
             | Self::SignalConflict => Severity::Warning,
             Self::UnknownField
+            | Self::DuplicateRule
+            | Self::RawNonAscii
+            | Self::NeedlessEscape
+            | Self::AgentWithVersion
+            | Self::RetiredToken
+            | Self::DuplicateGroup
+            | Self::StarRulesLifted
+            | Self::LoneCarriageReturn
             | Self::GroupWithoutRules
             | Self::AccessUndetermined
             | Self::TrainingTokenWithSuffix
@@ -192,12 +264,37 @@ impl Code {
             Self::RuleOutsideGroup => "this rule stands before any user-agent line and applies to nobody",
             Self::RuleNeverMatches => "a path begins with / or *; this rule can never match",
             Self::RuleWithBlank => "a blank or control octet is compared like any other; two paths need two lines",
+            Self::RuleWithUrl => "a rule is a path; a whole URL can never match",
+            Self::DollarInside => "only at the end $ means the end of the path; here it is an ordinary character",
+            Self::ShadowedRule => "this rule never decides: one of the other kind always comes before it",
+            Self::DuplicateRule => "this rule stands there already",
+            Self::RawNonAscii => "characters beyond ASCII belong into a rule as %XX; not every reader escapes them",
+            Self::InvalidUtf8 => "this rule is no UTF-8; URLs that are will not match",
+            Self::NeedlessEscape => "an escape that is not needed; some readers compare it as it stands",
             Self::AgentWithoutToken => "this user-agent line names nobody",
             Self::AgentWithExtraText => "only the leading product token of this user-agent line counts",
+            Self::AgentWithVersion => "the version is not compared: every version is meant",
+            Self::AgentWithBlank => "only the word before the blank is the token",
+            Self::AgentsOnOneLine => "of several names on one user-agent line only the first counts",
+            Self::AgentIsFullString => {
+                "of a whole User-Agent string only its first word counts, which names no crawler"
+            }
+            Self::CrawlerNearMiss => "this is almost the name of a crawler, and does not name it",
+            Self::RetiredToken => "this crawler no longer comes",
             Self::BridgedAgents => "only a rule ends a run of user-agent lines; this one joins the group above",
             Self::GroupWithoutRules => "this group has no rules: it allows everything",
+            Self::DuplicateGroup => "there is another group for this name; the two count as one",
+            Self::StarRulesLeftBehind => "a crawler with its own group obeys none of the rules of *",
+            Self::StarRulesLifted => "this group opens everything, also what * closes",
+            Self::SearchCrawlerInAiGroup => "this group of crawlers for AI shuts out a search engine too",
             Self::CrawlDelayInvalid => "the delay is not a number of seconds; it is ignored",
-            Self::MarkInside => "a byte order mark inside the file hides this line's field",
+            Self::MarkInside => "a byte order mark inside the file becomes part of what it stands in",
+            Self::LoneCarriageReturn => "a carriage return without a line feed ends a line, too",
+            Self::NulOctet => "a NUL octet; some readers stop at it",
+            Self::Utf16Body => "this is not UTF-8 but UTF-16, UTF-32 or full of NUL octets; nothing can be read",
+            Self::HtmlBody => "this is HTML or XML, no robots.txt",
+            Self::JsonBody => "this is JSON, no robots.txt",
+            Self::BinaryBody => "this is no text",
             Self::TrainingTokenNearMiss => "this is almost the training token, and has no effect",
             Self::TrainingTokenAsField => "the training token is a user-agent value; as a field it has no effect",
             Self::TrainingTokenInComment => "the training token stands in a comment only, and has no effect",
@@ -233,6 +330,7 @@ impl Code {
             Self::CleanParam => "query parameters that change nothing; reported, never applied",
             Self::Noindex => "no large search engine reads this any more; reported, never applied",
             Self::Sitemap => "where a sitemap is",
+            Self::RelativeSitemap => "a sitemap is named by an absolute URL",
             Self::ExtensionInvalid => "the value is not of the form that readers of this field expect",
             Self::CloudflareManaged => "a managed block begins here: its rules and signals are the vendor's",
             Self::ContentSignalsPolicy => "a comment speaks of content signals",
@@ -242,6 +340,72 @@ impl Code {
             Self::AccessUndetermined => "too many rules interact to tell whether any path is refused",
             Self::MoreExtensions => "there are more records beside the rules; from this line on they are not read",
             Self::MoreFindings => "there are more findings; they are not listed",
+        }
+    }
+}
+
+/// Which commands report a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundBy {
+    /// The table `findings` only: a fact for statistics, nothing to be mended.
+    Audit,
+    /// The table and `lint`.
+    Both,
+    /// `lint` only: finding it costs more than reading the file, or it is about more than one line.
+    Lint,
+}
+
+impl FoundBy {
+    /// In the words of the documents.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Audit => "audit",
+            Self::Both => "audit, lint",
+            Self::Lint => "lint",
+        }
+    }
+}
+
+impl Code {
+    /// Which commands report it.
+    #[must_use]
+    pub const fn found_by(self) -> FoundBy {
+        match self {
+            Self::ContentUsage
+            | Self::ContentSignal
+            | Self::ContentSignalManaged
+            | Self::ContentSignalUse
+            | Self::License
+            | Self::CrawlDelay
+            | Self::RequestRate
+            | Self::VisitTime
+            | Self::Host
+            | Self::CleanParam
+            | Self::Sitemap
+            | Self::CloudflareManaged
+            | Self::ContentSignalsPolicy
+            | Self::CommentMentionsTdm
+            | Self::AccessUndetermined => FoundBy::Audit,
+            Self::DollarInside
+            | Self::ShadowedRule
+            | Self::DuplicateRule
+            | Self::RawNonAscii
+            | Self::InvalidUtf8
+            | Self::NeedlessEscape
+            | Self::CrawlerNearMiss
+            | Self::RetiredToken
+            | Self::DuplicateGroup
+            | Self::StarRulesLeftBehind
+            | Self::StarRulesLifted
+            | Self::SearchCrawlerInAiGroup
+            | Self::LoneCarriageReturn
+            | Self::NulOctet
+            | Self::Utf16Body
+            | Self::HtmlBody
+            | Self::JsonBody
+            | Self::BinaryBody => FoundBy::Lint,
+            _ => FoundBy::Both,
         }
     }
 }

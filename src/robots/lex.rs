@@ -9,7 +9,8 @@ use std::num::NonZeroU32;
 /// Octets of a body that are read; §2.5 asks for at least 500 KiB.
 pub const PARSE_OCTETS: usize = 512_000;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// U+FEFF in UTF-8.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A 1-based line number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,6 +124,19 @@ impl<'a> Lines<'a> {
         Self { octets, start: 0, line: Line::FIRST, line_feeds, carriage_returns, comments }
     }
 
+    /// The same lines with their comments.
+    pub fn with_comments(mut self) -> impl Iterator<Item = (Line, &'a [u8])> {
+        std::iter::from_fn(move || {
+            if self.start == self.octets.len() {
+                return None;
+            }
+            let (end, next) = self.ends();
+            let (line, text) = (self.line, &self.octets[self.start..end]);
+            (self.start, self.line) = (next, line.next());
+            Some((line, text))
+        })
+    }
+
     /// Where the line that begins at `start` ends, and where the next one begins: behind LF, CR LF or a lone CR.
     #[inline]
     fn ends(&mut self) -> (usize, usize) {
@@ -219,6 +233,17 @@ mod tests {
         assert_eq!(keys(&body), [(2, b"a".to_vec())]);
         body.insert(0, b'#');
         assert!(keys(&body).is_empty());
+    }
+
+    #[test]
+    fn comments_stay_where_they_are_asked_for() {
+        let lines = Lines::of(b"a: # b\r\n#\rc:\n\n").with_comments();
+        assert!(lines.map(|(line, text)| (u32::from(line), text)).eq([
+            (1, &b"a: # b"[..]),
+            (2, b"#"),
+            (3, b"c:"),
+            (4, b""),
+        ]));
     }
 
     #[test]

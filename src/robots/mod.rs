@@ -15,6 +15,7 @@
 //! | [`pattern`] | a rule value, classed by shape (§2.2.2, §2.2.3) |
 //! | [`matcher`] | a rule set compiled for many paths |
 //! | [`rule_sets`] | the distinct rule sets of a file for many crawlers |
+//! | `slip` | what was probably meant by what means nothing; for findings only |
 //! | [`verdict`] | the answer: allowed or not, by which line, on what basis |
 //! | [`coverage`] | whether a rule set lets everything, nothing or some paths through |
 //! | [`access`] | what came of a fetch, as data (§2.3.1), and what a policy makes of it |
@@ -42,5 +43,6 @@ pub mod parse;
 pub mod path;
 pub mod pattern;
 pub mod rule_sets;
+pub(crate) mod slip;
 pub mod token;
 pub mod verdict;

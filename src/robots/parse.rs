@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::finding::{Code, FINDINGS, Finding};
 use super::google::{self, Quirk, Reading};
 use super::lex::{Content, Line, Lines, content, readable};
+use super::slip::{begins_with_mark, extra_text, is_misspelt, is_url};
 use super::token::{Agent, Matching, leading_token};
 
 /// A parsed file. It borrows the body.
@@ -176,21 +177,6 @@ const OTHER_KEYS: [&str; 12] = [
     "nofollow",
 ];
 
-/// Whether the key is a known one but for blanks, hyphens, underscores and doubled letters.
-fn is_misspelt(key: &[u8]) -> bool {
-    const FOLDED: [&[u8]; 5] = [b"useragent", b"disalow", b"alow", b"sitemap", b"crawldelay"];
-    const LONGEST: usize = 24;
-    if key.len() > LONGEST {
-        return false;
-    }
-    let mut folded: Vec<u8> =
-        key.iter().filter(|octet| octet.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
-    folded.dedup();
-    let has_only_these = key.iter().all(|octet| octet.is_ascii_alphabetic() || matches!(octet, b' ' | b'-' | b'_'));
-    has_only_these
-        && (FOLDED.contains(&&folded[..]) || matches!(&folded[..], b"disalaw" | b"dissalow" | b"disalo" | b"dialow"))
-}
-
 struct Parser<'a> {
     robots: Robots<'a>,
     /// Whether the next user-agent line joins the last group.
@@ -229,6 +215,7 @@ impl<'a> Parser<'a> {
         self.last_line = line;
         match content {
             Content::Blank => {}
+            Content::Other(text) if begins_with_mark(text) => self.find(line, Code::MarkInside, text),
             Content::Other(text) => self.find(line, Code::MissingColon, text),
             Content::Record { key, value } => self.record(line, key, value),
         }
@@ -253,7 +240,7 @@ impl<'a> Parser<'a> {
             }
             Key::Other => self.bridge(),
             Key::Misspelt => self.odd_key(line, Code::MisspeltField, key),
-            Key::Unknown if key.starts_with(b"\xEF\xBB\xBF") => self.odd_key(line, Code::MarkInside, key),
+            Key::Unknown if begins_with_mark(key) => self.odd_key(line, Code::MarkInside, key),
             Key::Unknown => self.odd_key(line, Code::UnknownField, key),
         }
     }
@@ -289,7 +276,7 @@ impl<'a> Parser<'a> {
             Agent::Token(token) if is_training_with_suffix(token, value) => {
                 self.find(line, Code::TrainingTokenWithSuffix, value);
             }
-            Agent::Token(token) if token.len() < value.len() => self.find(line, Code::AgentWithExtraText, value),
+            Agent::Token(token) if token.len() < value.len() => self.find(line, extra_text(token, value), value),
             Agent::Star if value.len() > 1 => self.find(line, Code::AgentWithExtraText, value),
             Agent::Token(_) | Agent::Star => {}
         }
@@ -310,7 +297,8 @@ impl<'a> Parser<'a> {
             return;
         }
         if !matches!(rule.value, [] | [b'/' | b'*', ..]) {
-            self.find(rule.line, Code::RuleNeverMatches, rule.value);
+            let code = if is_url(rule.value) { Code::RuleWithUrl } else { Code::RuleNeverMatches };
+            self.find(rule.line, code, rule.value);
         } else if has_blank(rule.value) {
             self.find(rule.line, Code::RuleWithBlank, rule.value);
         }
@@ -436,13 +424,26 @@ mod tests {
             ("User-agent: *\nDisallow /x\nAllow: /\n", &[(2, "missing_colon")]),
             ("User-agent: *\nDisallow: x\n", &[(2, "rule_never_matches")]),
             ("User-agent: *\nDisallow: /a /b\n", &[(2, "rule_with_blank")]),
-            ("User-agent: a/1\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: *\nDisallow: HTTP://a.test/x\n", &[(2, "rule_with_url")]),
+            ("User-agent: a/1\nAllow: /\n", &[(1, "agent_with_version")]),
+            ("User-agent: a/2.1 (+http://a.test/x, y)\nAllow: /\n", &[(1, "agent_with_version")]),
+            ("User-agent: Mozilla/5.0 (compatible; a/1)\nAllow: /\n", &[(1, "agent_is_full_string")]),
+            ("User-agent: a b\nAllow: /\n", &[(1, "agent_with_blank")]),
+            ("User-agent: a; b/1\nAllow: /\n", &[(1, "agents_on_one_line")]),
+            ("User-agent: a, b c\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: a\nDisallop: /x\nAllow: /\n", &[(2, "misspelt_field")]),
+            ("\u{200d}User-agent: a\n", &[(1, "misspelt_field")]),
+            ("Sitemap\u{ff1a}https://a.test/x\n", &[(1, "misspelt_field")]),
+            ("\u{ef}\u{bb}\u{bf}User-agent: a\n", &[(1, "mark_inside")]),
+            ("User-agent: a/1 b/2\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: a*\nAllow: /\n", &[(1, "agent_with_extra_text")]),
             ("User-agent:\nAllow: /\n", &[(1, "agent_without_token")]),
             ("User-agent: a\nCrawl-delay: 1\nUser-agent: b\nAllow: /\n", &[(3, "bridged_agents")]),
             ("User-agent: a\nCrawl-delay: fast\nAllow: /\n", &[(2, "crawl_delay_invalid")]),
             ("User-agent: a\nAllow: /\n\u{feff}User-agent: *\n", &[(3, "mark_inside")]),
+            ("User-agent: a\nAllow: /\n\u{feff}# b\n", &[(3, "mark_inside")]),
             ("User-agent: __usage_ai-training/1.0\nAllow: /\n", &[(1, "training_token_with_suffix")]),
-            ("User-agent: __usage_ai-training, a\nAllow: /\n", &[(1, "agent_with_extra_text")]),
+            ("User-agent: __usage_ai-training, a\nAllow: /\n", &[(1, "agents_on_one_line")]),
             ("User-agent: _usage_ai_training\nAllow: /\n", &[(1, "training_token_near_miss")]),
             ("User-agent: a\nFrobnicate: 1\nAllow: /\n", &[(2, "unknown_field")]),
             ("User-agent: a\nNoindex: /x\nAllow: /\n", &[]),

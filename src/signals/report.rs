@@ -122,7 +122,9 @@ impl<'a> Found<'a> {
                 | FactKind::Sitemap
         );
         if is_classic && fact.meaning().is_none() {
-            self.add(fact.line, Code::ExtensionInvalid, fact.raw);
+            let is_sitemap = fact.kind == FactKind::Sitemap;
+            let code = if is_sitemap { Code::RelativeSitemap } else { Code::ExtensionInvalid };
+            self.add(fact.line, code, fact.raw);
         }
     }
 

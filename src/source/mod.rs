@@ -1,12 +1,19 @@
-//! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, and the network.
+//! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, captures of others, and the network.
 
+pub mod access;
+pub mod cache;
+pub mod captures;
 pub mod clock;
+mod coding;
 pub mod folder;
 pub mod history;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod input;
+mod redirect;
+pub mod rows;
 pub mod snapshot;
+pub mod warc;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

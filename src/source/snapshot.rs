@@ -306,7 +306,7 @@ pub fn of_hex(text: &str) -> Option<BodyHash> {
     Some(hash)
 }
 
-fn parts(folder: &Path, table: Table) -> Result<Vec<PathBuf>, SnapshotError> {
+pub(super) fn parts(folder: &Path, table: Table) -> Result<Vec<PathBuf>, SnapshotError> {
     let table_folder = folder.join(table.as_str());
     let is_part = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! Builders are filled by `source` and `audit`; nothing here reads a list, evaluates a rule or knows a run.
 
 pub mod bodies;
+pub mod captures;
 pub mod column;
 pub mod crawler_access;
 pub mod crawlers;
@@ -51,6 +52,8 @@ names! {
         Crawlers => "crawlers",
         /// One row per URL and crawler about which the modes of matching part; only where they are compared.
         MatchingDifferences => "matching_differences",
+        /// One row per origin and per damage of the files that a snapshot was taken over from; only there.
+        Captures => "captures",
     }
 }
 

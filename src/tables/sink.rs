@@ -140,17 +140,25 @@ impl TableFile {
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, table: Table, schema: SchemaRef) -> Result<Self, SinkError> {
-        Self::create_part(folder, table, 0, schema)
+        Self::create_part(folder, table, 0, schema, ROW_GROUP_ROWS)
     }
 
-    /// Creates a file of a table, counted from 0.
+    /// Creates a file of a table, counted from 0, with row groups of so many rows: one is held in memory until it is
+    /// whole.
     ///
     /// # Errors
     /// Where the folder or the file cannot be made.
-    pub fn create_part(folder: &Path, table: Table, part: u32, schema: SchemaRef) -> Result<Self, SinkError> {
+    pub fn create_part(
+        folder: &Path,
+        table: Table,
+        part: u32,
+        schema: SchemaRef,
+        row_group_rows: usize,
+    ) -> Result<Self, SinkError> {
         let place = Place::of_table(folder, table, part)?;
         let file = place.create()?;
-        let options = ArrowWriterOptions::new().with_properties(properties()).with_skip_arrow_metadata(true);
+        let options =
+            ArrowWriterOptions::new().with_properties(properties(row_group_rows)).with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(BufWriter::new(file), schema.clone(), options)
             .map_err(|source| place.write_error(source))?;
         Ok(Self { writer, place, schema, rows: 0 })
@@ -315,13 +323,13 @@ impl Place {
     }
 }
 
-pub(super) fn properties() -> WriterProperties {
+pub(super) fn properties(row_group_rows: usize) -> WriterProperties {
     let origin = ColumnPath::from("origin");
     let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("a level of zstd");
     WriterProperties::builder()
         .set_created_by(concat!("robots-audit ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::ZSTD(level))
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_max_row_group_row_count(Some(row_group_rows))
         .set_max_row_group_bytes(Some(ROW_GROUP_OCTETS))
         .set_dictionary_page_size_limit(DICTIONARY_PAGE_OCTETS)
         .set_column_bloom_filter_enabled(origin.clone(), true)

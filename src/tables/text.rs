@@ -42,8 +42,26 @@ pub fn for_people(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// C0, DEL, C1, zero-width, line and paragraph separators, bidi controls, byte order mark, tags.
-fn is_unsafe(c: char) -> bool {
+/// JSON in which everything outside printable ASCII is escaped, so that it steers no terminal either.
+///
+/// The text is JSON already: beyond ASCII it has something only within strings, where an escape means the same.
+#[must_use]
+pub fn ascii_json(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() && c != '\u{7f}' {
+            text.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    text
+}
+
+/// Whether a character could steer a terminal or hide: C0, DEL, C1, zero-width, line and paragraph separators, bidi
+/// controls, byte order mark, tags.
+#[must_use]
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -57,6 +75,14 @@ mod tests {
     fn broken_octets_stay_visible() {
         assert_eq!(of_octets(b"caf\xE9/\xC3\xA9"), "caf\\xE9/\u{e9}");
         assert_eq!(of_octets_cut("é".as_bytes(), 1), "\\xC3");
+    }
+
+    #[test]
+    fn json_is_ascii() {
+        let value = serde_json::json!({ "a": "\u{9b}31m \u{7f} \u{202e} \u{e0021} \u{e9} \n" });
+        let text = ascii_json(&format!("{value:#}"));
+        assert!(text.bytes().all(|octet| octet == b'\n' || (b' '..=b'~').contains(&octet)), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).ok(), Some(value));
     }
 
     #[test]

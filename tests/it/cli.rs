@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use robots_audit::audit::output::{COMPUTED_TABLES, SNAPSHOT_TABLES};
+
 use crate::program::{run, table, temporary, write};
 use crate::shared;
 
@@ -93,7 +95,7 @@ fn a_snapshot_gives_the_same_tables_again() {
     for (from, out) in [("dir:bodies", "first"), ("first", "second"), ("second", "second")] {
         run(folder.path(), &["audit", "--from", from, "--compare-matching", "-o", out], 0);
     }
-    for name in robots_audit::tables::Table::ALL {
+    for name in COMPUTED_TABLES.iter().chain(&SNAPSHOT_TABLES) {
         let read = |out: &str| table(&folder.path().join(out), name.as_str(), &[]).len();
         assert_eq!(read("first"), read("second"), "{name}");
     }
@@ -113,7 +115,7 @@ fn threads_change_no_octet() {
         let what = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--compare-matching"];
         run(folder.path(), &[&what[..], &["--threads", threads, "-o", &out]].concat(), 0);
     }
-    for name in robots_audit::tables::Table::ALL {
+    for name in COMPUTED_TABLES.iter().chain(&SNAPSHOT_TABLES) {
         let part = |out: &str| fs::read(folder.path().join(out).join(name.as_str()).join("part-00000.parquet"));
         assert_eq!(part("out-1").expect("a file"), part("out-2").expect("a file"), "{name}");
     }
@@ -227,8 +229,14 @@ fn a_check_of_a_file() {
     let arguments =
         ["check", "robots.txt", "--url", "//a.test/x?q", "--url", "/y", "--crawlers", "FooBot,Googlebot-Image"];
     let (stdout, _) = run(folder.path(), &arguments, 0);
-    assert!(stdout.contains("deny             line 2: Disallow: /x, group: star"), "{stdout}");
-    assert!(stdout.contains("allow            line 4: Allow: /, group: fallback"), "{stdout}");
+    assert!(stdout.contains("\n//a.test/x?q  deny:2      allow:4\n/y            allow:none  allow:4\n"), "{stdout}");
+    let (stdout, _) = run(folder.path(), &[&arguments[..], &["--explain"]].concat(), 0);
+    for words in [
+        "deny  //a.test/x?q  for FooBot\nline 2 decides: Disallow: /x\n",
+        "Group (fallback): none names Googlebot-Image",
+    ] {
+        assert!(stdout.contains(words), "{stdout}");
+    }
     let json = |more: &[&str], code| {
         let (stdout, _) = run(folder.path(), &[&arguments[..], &["--format", "json"], more].concat(), code);
         serde_json::from_str::<serde_json::Value>(&stdout).expect("JSON")
@@ -238,6 +246,9 @@ fn a_check_of_a_file() {
     assert_eq!(answer["results"][0]["decision"], "deny");
     assert_eq!(answer["results"][0]["rule_line"], 2);
     assert_eq!(answer["side_by_side"].as_array().map(Vec::len), Some(20));
+    assert_eq!(answer["results"][0]["matching_rules"][0]["octets"], 2);
+    assert_eq!(answer["results"][0]["context"][1]["decides"], true);
+    assert_eq!(answer["crawlers"][1]["merged_group"][0], "User-agent: Googlebot-Image");
     let exact = json(&["--exact-tokens", "--exit-code"], 2);
     assert_eq!(exact["results"][1]["group_source"], "star");
 }
@@ -245,10 +256,75 @@ fn a_check_of_a_file() {
 #[test]
 fn hostile_text_never_reaches_a_terminal_raw() {
     let folder = temporary();
-    write(folder.path(), "robots.txt", b"User-agent: *\nDisallow: /\x1b[2J\x1b]0;own\x07\xE2\x80\xAE\nDisallow: /\n");
-    let (stdout, _) = run(folder.path(), &["check", "robots.txt", "--url", "/\u{1b}[2J\u{1b}]0;own\u{7}\u{202e}"], 0);
-    assert!(stdout.chars().all(|c| c == '\n' || !c.is_control()), "{stdout:?}");
-    assert!(!stdout.contains('\u{202e}'));
+    let hostile = b"User-agent: *\nDisallow: /\x1b[2J\x1b]0;own\x07\xE2\x80\xAE\nCrawl-delay: \x1b[1m\nHost: \x9b2J\n\
+        Sitemap: https://a.test/\xC2\x9b\nDisallow: /\nUser-agent: F\x1boo\nAllow: /*\x08\n";
+    write(folder.path(), "robots.txt", hostile);
+    let url = "/\u{1b}[2J\u{1b}]0;own\u{7}\u{202e}";
+    for more in [&[][..], &["--url", "/x"], &["--crawlers", "F"], &["--crawlers", "F", "--merged"], &["--training"]] {
+        for color in ["auto", "always"] {
+            let arguments = [&["check", "robots.txt", "--url", url, "--color", color], more].concat();
+            let (stdout, _) = run(folder.path(), &arguments, 0);
+            let plain = ["0", "1", "2", "31", "32", "33"]
+                .iter()
+                .fold(stdout.clone(), |text, code| text.replace(&format!("\u{1b}[{code}m"), ""));
+            assert!(plain.chars().all(|c| c == '\n' || !c.is_control()), "{more:?}: {stdout:?}");
+            assert!(!plain.contains('\u{202e}'));
+            assert_eq!(plain == stdout, color == "auto" || more.contains(&"--merged"), "{more:?}");
+        }
+    }
+}
+
+#[test]
+fn a_header_field_is_no_token() {
+    let folder = temporary();
+    write(folder.path(), "robots.txt", "User-agent: Mozilla\nDisallow: /\nUser-agent: GPTBot\nDisallow: /x\n");
+    let header =
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)";
+    let crawlers = format!("{header},CCBot");
+    let arguments = ["check", "robots.txt", "--url", "/x", "--crawlers", &crawlers];
+    let (stdout, stderr) = run(folder.path(), &arguments, 0);
+    assert!(stderr.starts_with("warning: ") && stderr.contains("GPTBot, which it holds, is asked instead"), "{stderr}");
+    assert!(stdout.contains("GPTBot    named         4  deny Disallow: /x"), "{stdout}");
+    let (stdout, stderr) = run(folder.path(), &[&arguments[..], &["-q", "--format", "json"]].concat(), 0);
+    let answer: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!((answer["warnings"].as_array().map(Vec::len), stderr.as_str()), (Some(1), ""));
+    assert_eq!(answer["results"][0]["crawler"], "GPTBot");
+    let (_, stderr) = run(folder.path(), &["check", "robots.txt", "--crawlers", "Mozilla/5.0 (X11) Gecko/1"], 0);
+    assert!(stderr.contains("the registry knows no crawler in it"), "{stderr}");
+}
+
+#[test]
+fn a_merged_group_gives_the_same_answers() {
+    let folder = temporary();
+    let file = "User-agent: a\nDisallow: /x\nallow: /x/y # z\nUser-agent: *\nDisallow: /\nUser-agent: A\nDisallow: /*\u{e9}$\n";
+    write(folder.path(), "robots.txt", file);
+    let (merged, _) = run(folder.path(), &["check", "robots.txt", "--crawlers", "a,b", "--merged"], 0);
+    let expected = "User-agent: a\nDisallow: /x\nAllow: /x/y\nDisallow: /*\u{e9}$\n\nUser-agent: b\nDisallow: /\n";
+    assert_eq!(merged, expected);
+    write(folder.path(), "merged.txt", &merged);
+    let decisions = |file: &str| {
+        let urls = ["/x", "/x/y", "/%C3%A9", "/é?", "/"].map(|url| ["--url", url]).concat();
+        let asked = [&["check", file, "--crawlers", "a,b", "--format", "json"][..], &urls].concat();
+        let answer: serde_json::Value = serde_json::from_str(&run(folder.path(), &asked, 0).0).expect("JSON");
+        let results = answer["results"].as_array().expect("a list").clone();
+        results.iter().map(|result| result["decision"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(decisions("robots.txt"), decisions("merged.txt"));
+    assert_eq!(decisions("robots.txt").concat(), "denydenyallowdenydenydenyallowdenyallowdeny");
+    write(folder.path(), "empty.txt", "");
+    let (merged, _) = run(folder.path(), &["check", "empty.txt", "--crawlers", "a", "--merged"], 0);
+    assert_eq!(merged, "# a: no group applies\n");
+}
+
+#[test]
+fn what_was_cut_is_told() {
+    let folder = temporary();
+    let file = format!("User-agent: *\nDisallow: /a\n#{}\nDisallow: /b\n", "x".repeat(512_000));
+    write(folder.path(), "robots.txt", &file);
+    let (stdout, _) = run(folder.path(), &["check", "robots.txt", "--url", "/b", "--crawlers", "a"], 0);
+    let told = "cut at 512,000 octets of 512,042: the last 512,015, behind line 2, were not read";
+    assert!(stdout.contains(told) && stdout.contains("  line 2     over_limit: "), "{stdout}");
+    assert!(stdout.contains("the only rule of the group does not match, so nothing is forbidden"), "{stdout}");
 }
 
 #[test]
@@ -267,10 +343,47 @@ fn the_seed_grids() {
         let found: Vec<String> = answer["results"].as_array().expect("a list").iter().map(cell).collect();
         assert_eq!(found, row[1..], "{}", row[0]);
     }
+    the_seed_grids_as_printed(&cases, &grid);
     let training = fs::read_to_string(cases.join("seed-training.csv")).expect("readable");
     for line in training.lines().skip(1) {
         let row: Vec<&str> = line.splitn(3, ',').collect();
         assert_eq!(seed_answer(&cases, row[0], row[1]), row[2], "{line}");
+    }
+}
+
+/// One command prints the whole grid; one for each crawler, and one for the token, the rows of the other file.
+fn the_seed_grids_as_printed(cases: &Path, grid: &str) {
+    let (header, rows) = grid.split_once('\n').expect("a header");
+    let urls: Vec<&str> = rows.lines().filter_map(|row| row.split(',').next()).collect();
+    let crawlers = header.split_once(',').expect("crawlers").1;
+    let printed = |file: &str, more: &[&str], urls: &[&str]| {
+        let urls: Vec<&str> = urls.iter().flat_map(|url| ["--url", *url]).collect();
+        run(cases, &[&["check", file], more, &urls].concat(), 0).0
+    };
+    let stdout = printed("seed-grid.robots.txt", &["--crawlers", crawlers], &urls);
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let table: Vec<Vec<String>> = stdout.lines().skip(2).map(words).collect();
+    let expected = rows.lines().map(|row| row.split(',').map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!(table[0], crawlers.split(',').collect::<Vec<_>>());
+    assert!(table[1..].iter().cloned().eq(expected), "{stdout}");
+    let training = fs::read_to_string(cases.join("seed-training.csv")).expect("readable");
+    let rows: Vec<[&str; 3]> = training
+        .lines()
+        .skip(1)
+        .map(|line| line.splitn(3, ',').collect::<Vec<_>>().try_into().expect("three"))
+        .collect();
+    for (what, file, more) in [
+        ("agent:*", "seed-training.robots.txt", &["--crawlers", "*"][..]),
+        ("agent:MyBot", "seed-training.robots.txt", &["--crawlers", "MyBot"]),
+        ("training", "seed-training.robots.txt", &["--training"]),
+        ("training-of-seed-grid", "seed-grid.robots.txt", &["--training"]),
+    ] {
+        let rows: Vec<&[&str; 3]> = rows.iter().filter(|row| row[0] == what).collect();
+        assert!(!rows.is_empty());
+        let stdout = printed(file, more, &rows.iter().map(|row| row[1]).collect::<Vec<_>>());
+        for (row, line) in rows.iter().zip(stdout.lines().skip(3)) {
+            assert!(line.starts_with(row[1]) && line.contains(&format!("  {}", row[2])), "{row:?}: {line}");
+        }
     }
 }
 

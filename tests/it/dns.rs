@@ -146,7 +146,7 @@ fn fetched(fetcher: &Arc<Fetcher>, names: Vec<String>) -> Vec<(String, FetchClas
     let targets = names.into_iter().map(move |name| (name.clone(), target(&name)));
     let seats = NonZeroUsize::new(4).expect("not zero");
     let results = fetch_all(Arc::clone(fetcher), targets, seats, Stop::default());
-    results.iter().map(|(name, fetched)| (name, fetched.observation.class)).collect()
+    results.map(|(name, fetched)| (name, fetched.observation.class)).collect()
 }
 
 #[test]

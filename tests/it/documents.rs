@@ -6,16 +6,17 @@ use std::path::Path;
 
 use arrow::datatypes::SchemaRef;
 use robots_audit::crawlers::{Registry, SETS};
+use robots_audit::lint::Linter;
 use robots_audit::robots::access::{FetchClass, Outage, Outcome, Policy};
-use robots_audit::robots::finding::Code;
+use robots_audit::robots::finding::{Code, FoundBy};
 use robots_audit::robots::group::GroupIndex;
 use robots_audit::robots::parse::Robots;
 use robots_audit::robots::token::Matching;
 use robots_audit::signals::Signals;
 use robots_audit::signals::conflict::Conflict;
 use robots_audit::tables::{
-    Table, bodies, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules, training,
-    training_verdicts,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
+    training, training_verdicts,
 };
 
 fn document(name: &str) -> String {
@@ -65,6 +66,7 @@ fn schema(table: Table) -> SchemaRef {
         Table::Findings => findings::schema(),
         Table::Crawlers => crawlers::schema(),
         Table::MatchingDifferences => matching_differences::schema(),
+        Table::Captures => captures::schema(),
     }
 }
 
@@ -107,22 +109,54 @@ fn every_finding_is_explained_by_examples_that_have_it() {
     let text = document("docs/findings.md");
     let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     assert_eq!(headings, Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
+    let linter = Linter::new(Registry::embedded());
     for code in Code::ALL {
         let section = section(&text, &format!("## {code}")).expect("a section");
         let severity = code.severity().as_str();
         assert!(section.trim_start().to_ascii_lowercase().starts_with(severity), "{code} is of severity {severity}");
-        let has_code = |body: &str| {
-            let robots = Robots::parse(body.as_bytes(), Matching::Rfc9309);
-            let signals = Signals::of(&robots, &GroupIndex::of(&robots), body.as_bytes());
-            let of_signals = signals.findings(&signals.conflicts(None));
-            robots.findings.iter().chain(&of_signals).any(|finding| finding.code == *code)
-        };
-        let found: Vec<bool> = blocks(section, "text").into_iter().map(has_code).collect();
-        assert!(found.is_empty() || found == [true, false], "{code}: {found:?}");
+        let shown = blocks(section, "text").into_iter().map(|text| text.as_bytes().to_vec());
+        let examples: Vec<Vec<u8>> = shown.chain(blocks(section, "octets").into_iter().map(octets)).collect();
         let is_too_long_to_show =
             matches!(code, Code::OverLimit | Code::AccessUndetermined | Code::MoreExtensions | Code::MoreFindings);
-        assert_eq!(found.is_empty(), is_too_long_to_show, "{code}");
+        assert_eq!(examples.len(), if is_too_long_to_show { 0 } else { 2 }, "{code}");
+        for (example, is_bad) in examples.iter().zip([true, false]) {
+            let in_table = is_bad && code.found_by() != FoundBy::Lint;
+            assert_eq!(is_in_table(example, *code), in_table, "{code}, table");
+            let linted = linter.findings(example);
+            let linted = linted.iter().find(|found| found.code == *code);
+            assert_eq!(linted.is_some(), is_bad && code.found_by() != FoundBy::Audit, "{code}, lint");
+            assert!(linted.is_none_or(|found| found.column > 0 && !found.hint().is_empty()), "{code}");
+        }
     }
+}
+
+fn is_in_table(body: &[u8], code: Code) -> bool {
+    let robots = Robots::parse(body, Matching::Rfc9309);
+    let signals = Signals::of(&robots, &GroupIndex::of(&robots), body);
+    let of_signals = signals.findings(&signals.conflicts(None));
+    robots.findings.iter().chain(&of_signals).any(|finding| finding.code == code)
+}
+
+/// An example in which `\xNN` stands for one octet.
+fn octets(text: &str) -> Vec<u8> {
+    let mut parts = text.split("\\x");
+    let mut octets = parts.next().expect("a part").as_bytes().to_vec();
+    for part in parts {
+        octets.push(u8::from_str_radix(&part[..2], 16).expect("two hexadecimal digits"));
+        octets.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    octets
+}
+
+#[test]
+fn the_list_of_findings_is_that_of_the_program() {
+    let text = document("docs/findings.md");
+    let told: Vec<String> = text.lines().filter(|line| line.starts_with("| [`")).map(str::to_owned).collect();
+    let row = |code: &Code| {
+        let (severity, found_by) = (code.severity(), code.found_by().as_str());
+        format!("| [`{code}`](#{code}) | {severity} | {found_by} |")
+    };
+    assert_eq!(told, Code::ALL.iter().map(row).collect::<Vec<_>>());
 }
 
 #[test]
@@ -198,8 +232,21 @@ mod of_the_program {
     use crate::duckdb::python;
     use crate::program::{run, temporary, write};
 
-    const COMMANDS: [&str; 10] =
-        ["scan", "fetch", "audit", "annotate", "filter", "check", "crawlers", "demo", "completions", "man"];
+    const COMMANDS: [&str; 13] = [
+        "scan",
+        "fetch",
+        "ingest",
+        "audit",
+        "report",
+        "annotate",
+        "filter",
+        "check",
+        "lint",
+        "crawlers",
+        "demo",
+        "completions",
+        "man",
+    ];
 
     fn help(command: &[&str]) -> String {
         run(temporary().path(), &[command, &["--help"]].concat(), 0).0
@@ -225,8 +272,9 @@ mod of_the_program {
     #[test]
     fn flags_and_variables_exist() {
         /// Flags of cargo.
-        const OTHERS: [&str; 2] = ["--release", "--path"];
+        const OTHERS: [&str; 3] = ["--release", "--path", "--example"];
         let helps: String = COMMANDS.iter().map(|command| help(&[command])).collect();
+        let helps = helps + &help(&["report", "blocklist"]);
         let known = words(&helps);
         let text = document("README.md");
         for word in words(&text) {
@@ -251,12 +299,38 @@ mod of_the_program {
     fn the_check_prints_what_the_readme_shows() {
         let text = document("README.md");
         let shown = section(&text, "## One file").expect("a section");
-        let [robots, printed, ..] = blocks(shown, "text")[..] else { panic!("a file and what is printed about it") };
-        let command = blocks(shown, "sh")[0].trim().replace('\'', "");
+        let fenced: Vec<(&str, &str)> =
+            shown.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect();
+        let folder = temporary();
+        write(folder.path(), "robots.txt", fenced[0].1);
+        let examples = fenced.windows(2).filter(|pair| pair[0].0 == "sh" && pair[1].0 == "text");
+        let printed: Vec<bool> = examples
+            .map(|pair| {
+                let arguments = arguments(pair[0].1);
+                let arguments: Vec<&str> = arguments.iter().skip(1).map(String::as_str).collect();
+                assert_eq!(run(folder.path(), &arguments, 0).0, pair[1].1, "{}", pair[0].1);
+                true
+            })
+            .collect();
+        assert_eq!(printed.len(), 5);
+    }
+
+    /// The words of a command, as a shell parts them: blanks within quotes do not part.
+    fn arguments(command: &str) -> Vec<String> {
+        let parts = command.trim().split('\'').enumerate();
+        let quoted: String =
+            parts.map(|(place, part)| if place % 2 == 0 { part.replace(' ', "\0") } else { part.to_owned() }).collect();
+        quoted.split('\0').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn lint_prints_what_the_readme_shows() {
+        let text = document("README.md");
+        let shown = section(&text, "## What is odd in a file").expect("a section");
+        let [robots, printed] = blocks(shown, "text")[..] else { panic!("a file and what is printed about it") };
         let folder = temporary();
         write(folder.path(), "robots.txt", robots);
-        let arguments: Vec<&str> = command.split(' ').skip(1).collect();
-        assert_eq!(run(folder.path(), &arguments, 0).0, printed);
+        assert_eq!(run(folder.path(), &["lint", "robots.txt"], 0).0, printed);
     }
 
     /// Asks the questions between `sql` fences and prints the answers in columns, numbers to the right.

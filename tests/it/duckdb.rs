@@ -54,7 +54,9 @@ fn every_view_answers_from_any_directory() {
         .filter_map(|line| line.split_once(' '))
         .map(|(view, rows)| (view, rows.parse().expect("a number")))
         .collect();
-    for name in Table::ALL.iter().map(|table| table.as_str()).chain(["runs"]) {
+    // Captures stand only where a snapshot was taken over.
+    let of_an_audit = Table::ALL.iter().filter(|table| **table != Table::Captures);
+    for name in of_an_audit.map(|table| table.as_str()).chain(["runs"]) {
         assert!(counts.iter().any(|(view, rows)| *view == name && *rows > 0), "{name}: {counts:?}");
     }
     let rows = |view| counts.iter().find(|(name, _)| *name == view).map(|(_, rows)| *rows);

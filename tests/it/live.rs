@@ -172,9 +172,12 @@ fn settings_come_from_flags_then_the_file() {
     write(folder.path(), "robots.txt", "<html>\nUser-agent: *\nDisallow: /\n</html>\n");
     write(folder.path(), "settings.toml", "policy = \"conservative\"\ncrawlers = \"CCBot\"\n");
     let file = ["check", "robots.txt", "-c", "settings.toml"];
-    assert!(run(folder.path(), &file, 0).0.contains("CCBot  defer"), "the file's policy and crawlers");
+    assert!(run(folder.path(), &file, 0).0.contains("\ndefer  /  for CCBot\n"), "the file's policy and crawlers");
     let flags = [&file[..], &["--policy", "rfc9309"]].concat();
-    assert!(run(folder.path(), &flags, 0).0.contains("CCBot  deny"), "the flag's policy, the file's crawlers");
+    assert!(
+        run(folder.path(), &flags, 0).0.contains("\ndeny  /  for CCBot\n"),
+        "the flag's policy, the file's crawlers"
+    );
     write(folder.path(), "wrong.toml", "policy = \"conservative\"\ncrawler = \"CCBot\"\n");
     let (_, stderr) = run(folder.path(), &["check", "robots.txt", "-c", "wrong.toml"], 3);
     assert!(stderr.contains("wrong.toml") && stderr.contains("crawler"), "{stderr}");

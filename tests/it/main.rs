@@ -15,14 +15,22 @@ mod documents;
 #[cfg(feature = "cli")]
 mod duckdb;
 #[cfg(feature = "cli")]
+mod faults;
+#[cfg(feature = "cli")]
 mod fetch_cases;
 mod hostile;
+#[cfg(feature = "cli")]
+mod ingest;
 mod layers;
+#[cfg(feature = "cli")]
+mod lint;
 #[cfg(feature = "cli")]
 mod live;
 mod naive;
 #[cfg(feature = "cli")]
 mod pages;
+#[cfg(feature = "cli")]
+mod preflight;
 #[cfg(feature = "cli")]
 mod program;
 #[cfg(feature = "cli")]
@@ -33,3 +41,5 @@ mod shared;
 #[cfg(feature = "cli")]
 mod signals;
 mod verdicts;
+#[cfg(feature = "cli")]
+mod warc_writer;

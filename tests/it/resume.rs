@@ -219,6 +219,29 @@ fn a_full_disk_keeps_what_is_whole() {
     assert_whole(folder.path(), &origins);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_scan_that_fails_behind_its_fetches_asks_nothing_again() {
+    let folder = temporary();
+    let web = Web::start(Duration::ZERO);
+    let origins = web.origins(90);
+    write(folder.path(), "origins.txt", origins.join("\n"));
+    fs::create_dir_all(folder.path().join("out/decisions")).expect("a folder");
+    let full = folder.path().join("out/decisions/.part-00000.parquet.tmp");
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    let scan = [&["scan"], &arguments(&[])[1..]].concat();
+    let (_, said) = run(folder.path(), &scan, 1);
+    assert!(said.contains("cannot write out/decisions/part-00000.parquet"), "{said}");
+    fs::remove_file(full).expect("removed");
+    // What is there already can be read meanwhile.
+    let (_, said) = run(folder.path(), &["audit", "--from", "out", "-o", "early"], 0);
+    assert!(said.contains("unfinished"), "{said}");
+    let (said, _) = run(folder.path(), &scan, 0);
+    assert!(said.contains("90 lines = 90 rows"), "{said}");
+    assert_eq!(web.requests.load(Ordering::Relaxed), 90, "nothing is asked twice");
+    assert_whole(folder.path(), &origins);
+}
+
 #[test]
 fn jobs_that_should_stop_do() {
     let folder = temporary();

@@ -18,6 +18,7 @@ use robots_audit::source::clock::Clock;
 use robots_audit::source::history::History;
 use robots_audit::source::http::{FetchSettings, Fetched, Fetcher, NameAnswer, Network, user_agent};
 use robots_audit::source::snapshot::{Snapshot, SnapshotError};
+use robots_audit::tables::FORMAT_VERSION;
 use robots_audit::tables::Table;
 use robots_audit::tables::bodies::{self, BodiesBuilder, BodyCounts};
 use robots_audit::tables::fetches::{self, BodyHash, FetchRow, FetchesBuilder, Observation};
@@ -354,7 +355,8 @@ fn a_snapshot_of_another_format_is_refused() {
     let key = b"robots_audit.format";
     let place = octets.windows(key.len()).rposition(|octets| octets == key).expect("the key in the footer");
     let mut other = octets;
-    let value = other[place + key.len()..].iter().position(|octet| *octet == b'1').expect("the version");
+    let version = *FORMAT_VERSION.as_bytes().first().expect("a version");
+    let value = other[place + key.len()..].iter().position(|octet| *octet == version).expect("the version");
     other[place + key.len() + value] = b'9';
     std::fs::write(&path, other).expect("a file");
     let error = Snapshot::open(folder.path()).expect_err("another format");

@@ -91,15 +91,15 @@ pub fn collect(
     let (aside, beside) = sync_channel(ASIDE_QUEUE);
     let feed = Feed::new((lists, urls), limit, done, aside);
     let tagged = feed.map(|(line, target)| ((line, target.origin.clone()), target));
-    let results = fetch_all(fetcher, tagged, concurrency, stop.clone());
+    let mut results = fetch_all(fetcher, tagged, concurrency, stop.clone());
     let mut end_of_lists: Option<Fed> = None;
     let mut fetched_here = 0;
     loop {
-        let result = results.recv_timeout(LOOK_ASIDE);
-        let is_over = matches!(result, Err(RecvTimeoutError::Disconnected));
-        if let Ok(((named, origin), fetched)) = result {
+        let waited = results.next_within(LOOK_ASIDE);
+        let is_over = matches!(waited, Err(RecvTimeoutError::Disconnected));
+        if let Ok(((named, origin), answer)) = waited {
             fetched_here += 1;
-            writer.fetched(named, origin, fetched)?;
+            writer.fetched(named, origin, answer)?;
         }
         for message in beside.try_iter() {
             match message {

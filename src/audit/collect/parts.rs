@@ -27,6 +27,8 @@ use crate::tables::{Table, bodies, fetches};
 pub const PART_ROWS: u64 = 131_072;
 /// Age at which a part ends: about as much work a crash costs at most.
 pub const PART_AGE: Duration = Duration::from_secs(30);
+/// Rows of a row group of a part. It is in memory until it is whole, so that a run's memory does not grow with its parts.
+const ROW_GROUP_ROWS: usize = 16_384;
 /// Octets of bodies after which a part ends.
 const PART_BODY_OCTETS: u64 = 1 << 30;
 
@@ -216,7 +218,7 @@ impl Parts {
             _ => (&mut self.current.fetches, fetches::schema()),
         };
         if file.is_none() {
-            *file = Some(TableFile::create_part(&self.folder, table, part, schema)?);
+            *file = Some(TableFile::create_part(&self.folder, table, part, schema, ROW_GROUP_ROWS)?);
         }
         Ok(file.as_mut().expect("made above"))
     }

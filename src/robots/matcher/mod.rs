@@ -178,6 +178,13 @@ impl RuleSet {
         }
     }
 
+    /// Every rule that matches a path, in order of precedence: one after the other, for a single question.
+    ///
+    /// A rule that stands for two (an index page and its folder, see [`google`](super::google)) may come twice.
+    pub fn matching<'s>(&'s self, path: &'s Path<'_>) -> impl Iterator<Item = Entry<'s>> {
+        self.entries().filter(|entry| entry.pattern.matches(path.octets()))
+    }
+
     fn engine(&self) -> &Engine {
         self.promoted.iter().rev().find_map(OnceLock::get).map_or(&self.engine, |engine| engine)
     }
@@ -292,6 +299,22 @@ mod tests {
         assert_eq!(decide("Disallow: /*\nAllow: /$\n", "/"), Some(3));
         assert_eq!(decide("Disallow: /\nDisallow: /\n", "/x"), Some(2));
         assert_eq!(decide("Disallow: /x\n", "/y"), None);
+    }
+
+    #[test]
+    fn all_that_match_begin_with_the_one_that_decides() {
+        let robots =
+            Robots::parse(b"User-agent: *\nAllow: /\nDisallow: /a\nAllow: /*b$\nAllow: /a\n", Matching::Rfc9309);
+        let rules = RuleSet::of_groups(&robots, &[0]);
+        let lines = |path| {
+            let path = Path::of(path);
+            let lines: Vec<u32> = rules.matching(&path).map(|entry| entry.hit.line.into()).collect();
+            assert_eq!(rules.decide(&path).map(|hit| hit.line.into()), lines.first().copied());
+            lines
+        };
+        assert_eq!(lines(b"/ab"), [4, 5, 3, 2]);
+        assert_eq!(lines(b"/x"), [2]);
+        assert!(lines(b"x").is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use self::earlier::Earlier;
 use self::rows::Columns;
 use super::snapshot::{Snapshot, SnapshotError};
 use crate::origin::Origin;
-use crate::tables::fetches::{BodyHash, Timestamp};
+use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Timestamp};
 
 /// Half a SHA-256 of an origin: names that collide cannot be made, and it is shorter than most names.
 type Key = [u8; 16];
@@ -98,6 +98,15 @@ impl History {
     ) -> impl Iterator<Item = Result<(BodyHash, Vec<u8>), SnapshotError>> + use<> {
         self.snapshot.bodies_named(wanted)
     }
+}
+
+/// What a row leaves for later, as if it had been read from a snapshot; `None` where nothing of it is used again.
+#[must_use]
+pub fn earlier_of(row: &FetchRow) -> Option<Earlier> {
+    let mut rows = FetchesBuilder::default();
+    rows.push(row);
+    // Through the same door as rows of a snapshot, so that there is one set of rules.
+    Columns::of(&rows.finish()).row(0).ok().flatten()?.earlier
 }
 
 fn key(origin: &Origin) -> Key {

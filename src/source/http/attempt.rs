@@ -4,16 +4,16 @@ use bytes::Bytes;
 use hyper::header::{CONTENT_ENCODING, LOCATION};
 
 use super::Fetcher;
-use super::coding::{Codings, Decoded};
 use super::exchange::{self, Answer, Form, Question, RawBody};
 use super::failure::{Ending, Failure};
 use super::guard;
 use super::observe;
-use super::redirect::Place;
 use super::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::source::coding::{Codings, Decoded};
 use crate::source::history::earlier::Validators;
+use crate::source::redirect::Place;
 use crate::tables::fetches::{Observation, Redirect};
 
 impl Fetcher {

@@ -24,10 +24,10 @@ use tokio::time::timeout;
 use super::connect::Wire;
 use super::failure::Failure;
 use super::limits::FetchLimits;
-use super::redirect::Place;
 use super::trip::TimeLeft;
 use crate::robots::access::{FetchClass, Reason};
 use crate::source::history::earlier::Validators;
+use crate::source::redirect::Place;
 
 /// A connection that sends one request.
 struct Line {

@@ -441,10 +441,10 @@ async fn what_never_gets_a_connection() {
     let server = Server::plain(|_| ok(RULES)).await;
     for (origin, expected) in [
         ("http://nx.test", "dns_nxdomain"),
-        ("http://nodata.test", "dns_nxdomain"),
-        ("http://none.test", "dns_nxdomain"),
+        ("http://nodata.test", "dns_nxdomain (no_data)"),
+        ("http://none.test", "dns_nxdomain (no_data)"),
         ("http://servfail.test", "dns_failure"),
-        ("http://silent.test", "dns_failure"),
+        ("http://silent.test", "dns_failure (dns_timeout)"),
         ("http://inner.test", "blocked_address (address)"),
         ("http://127.0.0.2", "blocked_address (address)"),
         ("http://2130706434", "blocked_address (address)"),
@@ -578,11 +578,10 @@ async fn every_target_of_a_crowd_comes_back() {
             .map(|n| (n, target(&if n % 10 == 3 { "http://panic.test".into() } else { format!("http://n{n}.test") })))
     };
     let results = fetch_all(Arc::clone(&fetcher), origins(200), concurrency, Stop::default());
-    let mut seen: Vec<(usize, FetchClass)> = tokio::task::spawn_blocking(move || {
-        results.iter().map(|(n, fetched)| (n, fetched.observation.class)).collect()
-    })
-    .await
-    .expect("no panic");
+    let mut seen: Vec<(usize, FetchClass)> =
+        tokio::task::spawn_blocking(move || results.map(|(n, fetched)| (n, fetched.observation.class)).collect())
+            .await
+            .expect("no panic");
     seen.sort_unstable();
     let expected = |n| if n % 10 == 3 { FetchClass::Internal } else { FetchClass::Ok };
     assert_eq!(seen, (0..200).map(|n| (n, expected(n))).collect::<Vec<_>>());

@@ -4,7 +4,7 @@
 use super::room::Seat;
 use super::{Fetched, Fetcher};
 use crate::origin::Target;
-use crate::source::history::earlier::{Plan, since};
+use crate::source::history::earlier::{Earlier, Plan, since};
 
 impl Fetcher {
     /// What comes of the target's robots.txt: what an earlier run knows where that is fresh, otherwise what is seen
@@ -19,10 +19,21 @@ impl Fetcher {
 
     /// The same from a seat, which is still taken at the end where a body was read.
     pub(super) async fn fetch_from(&self, seat: &mut Seat, target: &Target) -> Fetched {
-        let Some(history) = &self.history else {
-            return self.fetch_now(seat, target, None).await;
-        };
-        let Some(earlier) = history.find(&target.origin) else {
+        match &self.history {
+            Some(history) => self.fetch_behind(seat, target, history.find(&target.origin)).await,
+            None => self.fetch_now(seat, target, None).await,
+        }
+    }
+
+    /// The same as [`Self::fetch`], where this is known of the target from before, whatever the settings say.
+    ///
+    /// The body of an answer that is used again, or confirmed, is with whoever knew it.
+    pub async fn fetch_knowing(&self, target: &Target, earlier: Option<&Earlier>) -> Fetched {
+        self.fetch_behind(&mut Seat::alone(), target, earlier).await
+    }
+
+    async fn fetch_behind(&self, seat: &mut Seat, target: &Target, earlier: Option<&Earlier>) -> Fetched {
+        let Some(earlier) = earlier else {
             let mut fetched = self.fetch_now(seat, target, None).await;
             fetched.observation.unreachable_since = since(None, &fetched.observation);
             return fetched;

@@ -6,7 +6,6 @@
 //! This is the only place that opens sockets.
 
 mod attempt;
-mod coding;
 mod connect;
 mod crowd;
 mod exchange;
@@ -20,7 +19,6 @@ mod network;
 mod observe;
 mod pace;
 mod proxy;
-mod redirect;
 mod retry;
 mod room;
 mod shortage;
@@ -60,7 +58,7 @@ use crate::source::history::History;
 use crate::source::history::earlier::Validators;
 use crate::tables::fetches::Observation;
 
-pub use crowd::fetch_all;
+pub use crowd::{Results, fetch_all};
 pub use limits::FetchLimits;
 pub use network::{EmbeddedNetwork, NameAnswer, Network};
 pub use pace::{PER_IP_CONCURRENCY, PER_IP_RATE};

@@ -40,8 +40,12 @@ impl RunTableFile {
     pub fn create_part(folder: &Path, table: Table, part: u32, schema: RunSchema) -> Result<Self, SinkError> {
         let place = Place::of_table(folder, table, part)?;
         let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
-        let writer = SerializedFileWriter::new(file, schema.parquet.root_schema_ptr(), Arc::new(sink::properties()))
-            .map_err(|source| place.write_error(source))?;
+        let writer = SerializedFileWriter::new(
+            file,
+            schema.parquet.root_schema_ptr(),
+            Arc::new(sink::properties(sink::ROW_GROUP_ROWS)),
+        )
+        .map_err(|source| place.write_error(source))?;
         Ok(Self { writer, place, schema, rows: 0, row_groups: 0 })
     }
 

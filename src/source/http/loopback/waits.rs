@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::Receiver;
 
 use super::*;
 
@@ -38,8 +37,8 @@ fn made(settings: FetchSettings) -> Arc<Fetcher> {
 }
 
 /// Names of the targets in the order in which they came back.
-async fn order_of(results: Receiver<(String, Fetched)>) -> Vec<(String, String)> {
-    let read = move || results.iter().map(|(name, fetched)| (name, outcome(&fetched))).collect();
+async fn order_of(results: Results<String>) -> Vec<(String, String)> {
+    let read = move || results.map(|(name, fetched)| (name, outcome(&fetched))).collect();
     tokio::task::spawn_blocking(read).await.expect("no panic")
 }
 
@@ -220,7 +219,7 @@ async fn silent_names_keep_nobody_waiting() {
     let names = (0..60).map(|n| format!("s{n}")).chain((0..60).map(|n| format!("n{n}"))).collect();
     let order = order_of(fetch_all(Arc::clone(&fetcher), named(names), seats(1), Stop::default())).await;
     let outcomes: Vec<&str> = order.iter().map(|(_, outcome)| outcome.as_str()).collect();
-    assert_eq!(outcomes, [["ok"; 60], ["dns_failure"; 60]].concat());
+    assert_eq!(outcomes, [["ok"; 60], ["dns_failure (dns_timeout)"; 60]].concat());
     assert_eq!((fetcher.manners().look_ups.found, fetcher.manners().look_ups.timed_out), (60, 60));
 }
 
@@ -241,7 +240,7 @@ async fn a_stop_drops_who_waits_and_lets_others_end() {
     let results = fetch_all(Arc::clone(&fetcher), targets, seats(4), stop.clone());
     let read = move || {
         let mut came = Vec::new();
-        for (name, fetched) in &results {
+        for (name, fetched) in results {
             assert_eq!(outcome(&fetched), "ok");
             came.push(name);
             if came.len() == 20 {

@@ -65,6 +65,7 @@ impl Codings {
     }
 
     /// Whether br is among them: its window may take 16 MiB while it is undone.
+    #[cfg(feature = "http")]
     pub(super) fn has_wide_window(&self) -> bool {
         self.chain.contains(&Coding::Brotli)
     }

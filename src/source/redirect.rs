@@ -5,6 +5,9 @@ use url::Url;
 use crate::origin::{Origin, Scheme, URL_OCTETS};
 use crate::robots::access::Reason;
 
+/// Where a robots.txt is (§2.3).
+const ROBOTS_PATH: &str = "/robots.txt";
+
 /// A base for paths only; a name that no `Location` can resolve to by chance.
 const BASE_HOST: &str = "base.invalid";
 
@@ -18,7 +21,25 @@ pub(super) struct Place {
 impl Place {
     /// The origin's robots.txt (§2.3).
     pub(super) fn robots_txt_of(origin: &Origin) -> Self {
-        Self { origin: origin.clone(), path: "/robots.txt".to_owned() }
+        Self { origin: origin.clone(), path: ROBOTS_PATH.to_owned() }
+    }
+
+    /// The resource that an absolute URL names.
+    ///
+    /// # Errors
+    /// The reason why it names no http(s) resource.
+    pub(super) fn of_absolute(url: &[u8]) -> Result<Self, Reason> {
+        let origin = Origin::of_url(url)?;
+        // The common case, without a URL parser.
+        if url.strip_prefix(origin.as_str().as_bytes()) == Some(ROBOTS_PATH.as_bytes()) {
+            return Ok(Self::robots_txt_of(&origin));
+        }
+        Self::robots_txt_of(&origin).resolve(url)
+    }
+
+    /// Whether this is the robots.txt of its origin.
+    pub(super) fn is_robots_txt(&self) -> bool {
+        self.path == ROBOTS_PATH
     }
 
     pub(super) fn origin(&self) -> &Origin {
@@ -26,6 +47,7 @@ impl Place {
     }
 
     /// Path and query, as a request line holds them.
+    #[cfg(feature = "http")]
     pub(super) fn path(&self) -> &str {
         &self.path
     }
@@ -36,6 +58,7 @@ impl Place {
     }
 
     /// The Host field: the origin's authority without the trailing dot of the name.
+    #[cfg(feature = "http")]
     pub(super) fn host_field(&self) -> String {
         let authority = self.origin.authority();
         let host = self.origin.host();
@@ -188,6 +211,7 @@ mod tests {
         assert_eq!(resolved(odd, b"mailto:x"), "!host");
     }
 
+    #[cfg(feature = "http")]
     #[test]
     fn the_host_field_has_no_trailing_dot() {
         for (origin, host) in [

@@ -1,0 +1,491 @@
+//! Captures of others: WARC files, rows and folders to a snapshot, and lists out of an audit.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
+};
+use arrow::datatypes::{DataType, Field, Fields};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use parquet::arrow::ArrowWriter;
+use serde_json::Value;
+
+use crate::duckdb::python;
+use crate::program::{run, table, temporary, write};
+use crate::warc_writer::{WarcWriter, moved, ok, status};
+
+const DAY: &str = "2024-02-21T10:00:00Z";
+const LATER: &str = "2024-02-22T10:00:00Z";
+const RULES: &str = "User-agent: GPTBot\nDisallow: /\n";
+
+/// Origin to class, reason, status, hops and flags.
+fn classes(folder: &Path) -> BTreeMap<String, String> {
+    let columns = ["origin", "fetch_class", "reason", "fetch_status", "hops"];
+    let cell = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "-".to_owned());
+    let rows = table(folder, "fetches", &columns);
+    rows.iter().map(|row| (cell(&row[0]), row[1..].iter().map(cell).collect::<Vec<_>>().join(" "))).collect()
+}
+
+fn expect(folder: &Path, expected: &[(&str, &str)]) {
+    let expected: BTreeMap<String, String> =
+        expected.iter().map(|(origin, class)| ((*origin).to_owned(), (*class).to_owned())).collect();
+    assert_eq!(classes(folder), expected);
+}
+
+fn ingest_facts(folder: &Path) -> Value {
+    let run = fs::read_to_string(folder.join("run.json")).expect("a report");
+    serde_json::from_str::<Value>(&run).expect("JSON")["ingest"].clone()
+}
+
+fn captures_of(folder: &Path) -> Vec<Vec<Option<String>>> {
+    table(folder, "captures", &["origin", "used_as", "n_captures", "file", "place", "fault"])
+}
+
+#[test]
+fn every_kind_of_record_ends_as_what_it_is() {
+    let folder = temporary();
+    let mut warc = WarcWriter::new();
+    let robots = |name: &str| format!("https://{name}.test/robots.txt");
+    warc.capture(&robots("ok"), DAY, &ok(RULES));
+    warc.capture("http://ok.test:80/robots.txt", DAY, &moved(301, "https://ok.test/robots.txt"));
+    warc.capture("http://port.test:8080/robots.txt", DAY, &status(404));
+    warc.capture(&robots("home"), DAY, &moved(302, "/start?x=1"));
+    warc.capture("https://home.test/start?x=1", DAY, &ok("<html>"));
+    warc.capture(&robots("away"), DAY, &moved(301, "https://elsewhere.test/robots.txt"));
+    warc.capture(&robots("nowhere"), DAY, &moved(301, "ftp://x.test/"));
+    warc.capture(&robots("loop"), DAY, &moved(301, "https://loop.test/robots.txt"));
+    warc.capture(&robots("denied"), DAY, &status(403));
+    warc.capture(&robots("down"), DAY, &status(503));
+    warc.capture(&robots("noise"), DAY, "no HTTP at all");
+    warc.capture("https://page.test/index.html", DAY, &ok("<html>"));
+    warc.record("response", &[("WARC-Target-URI", "dns:ok.test"), ("WARC-Date", DAY)], b"20240221100000\nok.test A");
+    let raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nUser-\r\n9\r\nagent: *\n\r\n0\r\n\r\n";
+    warc.capture(&robots("chunks"), DAY, raw);
+    warc.response(&robots("long"), DAY, &[("WARC-Truncated", "length")], &ok(RULES));
+    warc.response(&robots("cut"), DAY, &[("WARC-Truncated", "disconnect")], &ok(RULES));
+    warc.response(&robots("slow"), DAY, &[("WARC-Truncated", "time")], &ok(RULES));
+    let short = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\n";
+    warc.capture(&robots("short"), DAY, short);
+    let digest = ("WARC-Payload-Digest", "sha1:AAAA");
+    warc.response(&robots("again"), DAY, &[digest], &ok(RULES));
+    let again = [("WARC-Target-URI", "https://again.test/robots.txt"), ("WARC-Date", LATER), digest];
+    warc.record("revisit", &again, b"HTTP/1.1 200 OK\r\nETag: \"2\"\r\n\r\n");
+    let lost = [("WARC-Target-URI", "https://lost.test/robots.txt"), ("WARC-Date", DAY), digest];
+    warc.record("revisit", &lost, b"HTTP/1.1 200 OK\r\n\r\n");
+    warc.response(&robots("same"), DAY, &[], &ok(RULES));
+    let profile = ("WARC-Profile", "http://netpreserve.org/warc/1.0/revisit/server-not-modified");
+    let same = [("WARC-Target-URI", "<https://same.test/robots.txt>"), ("WARC-Date", LATER), profile];
+    warc.record("revisit", &same, b"HTTP/1.1 304 Not Modified\r\n\r\n");
+    warc.record("resource", &[("WARC-Target-URI", "https://res.test/robots.txt"), ("WARC-Date", DAY)], b"");
+    write(folder.path(), "cc.warc.gz", &warc.octets);
+    let (stdout, _) = run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "out"], 0);
+    expect(
+        &folder.path().join("out"),
+        &[
+            ("https://ok.test", "ok - 200 0"),
+            ("http://ok.test", "ok - 200 1"),
+            ("http://port.test:8080", "missing - 404 0"),
+            ("https://home.test", "ok_suspect html 200 1"),
+            ("https://away.test", "not_collected - 301 0"),
+            ("https://nowhere.test", "redirect_invalid scheme 301 0"),
+            ("https://loop.test", "redirect_limit - 301 5"),
+            ("https://denied.test", "access_denied - 403 0"),
+            ("https://down.test", "server_error - 503 0"),
+            ("https://noise.test", "protocol_error - - 0"),
+            ("https://chunks.test", "ok - 200 0"),
+            ("https://long.test", "ok - 200 0"),
+            ("https://cut.test", "body_incomplete - 200 0"),
+            ("https://slow.test", "timeout total 200 0"),
+            ("https://short.test", "body_incomplete - 200 0"),
+            ("https://again.test", "ok - 200 0"),
+            ("https://lost.test", "not_collected - 200 0"),
+            ("https://same.test", "ok - 304 0"),
+            ("https://res.test", "ok - - 0"),
+        ],
+    );
+    let told = "24 captures in 1 files = 19 rows + 2 older captures of the same origins + 3 of other resources; \
+                29 records that are no captures";
+    assert!(stdout.contains(told), "{stdout}");
+    let bodies = table(&folder.path().join("out"), "bodies", &["octets"]);
+    assert_eq!(bodies.len(), 4, "each distinct body once: {bodies:?}");
+}
+
+#[test]
+fn what_is_known_of_a_capture_is_kept() {
+    let folder = temporary();
+    let mut warc = WarcWriter::new();
+    warc.capture("http://a.test/robots.txt", DAY, &moved(301, "https://a.test/robots.txt"));
+    warc.capture("https://a.test/robots.txt", LATER, &ok(RULES));
+    write(folder.path(), "cc.warc.gz", &warc.octets);
+    run(folder.path(), &["ingest", "cc.warc.gz", "-o", "out"], 0);
+    let columns = [
+        "origin",
+        "input",
+        "final_url",
+        "remote_ip",
+        "http_version",
+        "content_encoding",
+        "server",
+        "body_octets",
+        "fetch_time",
+    ];
+    let rows = table(&folder.path().join("out"), "fetches", &columns);
+    let row = |cells: [&str; 9]| cells.map(|cell| Some(cell.to_owned())).to_vec();
+    let (seen, octets) = ("1708596000000000", RULES.len().to_string());
+    let end = ["198.51.100.7", "HTTP/1.1", "gzip", "nginx", &octets, seen];
+    let whole = |start: [&str; 3]| row([&start[..], &end[..]].concat().try_into().expect("nine cells"));
+    let url = "https://a.test/robots.txt";
+    // The redirect is older than what it led to; what was known of both was known at the later time.
+    assert_eq!(rows, [whole(["http://a.test", "http://a.test/robots.txt", url]), whole(["https://a.test", url, url])]);
+}
+
+#[test]
+fn the_newest_capture_counts_over_all_files() {
+    let folder = temporary();
+    let url = "https://a.test/robots.txt";
+    for (name, date, message) in [
+        ("1.warc.gz", DAY, ok("User-agent: *\nDisallow: /old\n")),
+        ("2.warc.gz", LATER, status(404)),
+        ("3.warc.gz", DAY, ok(RULES)),
+    ] {
+        let mut warc = WarcWriter::new();
+        warc.capture(url, date, &message);
+        write(folder.path(), &format!("cc/{name}"), &warc.octets);
+    }
+    for source in ["warc:cc", "warc:cc/*.warc.gz", "warc:cc/?.warc.gz"] {
+        run(folder.path(), &["ingest", source, "-o", "out"], 0);
+        expect(&folder.path().join("out"), &[("https://a.test", "missing - 404 0")]);
+        let row = &captures_of(&folder.path().join("out"))[0];
+        let cells: Vec<&str> = row[..4].iter().map(|cell| cell.as_deref().unwrap_or("-")).collect();
+        assert_eq!(cells, ["https://a.test", "row", "3", "cc/2.warc.gz"]);
+        assert!(table(&folder.path().join("out"), "bodies", &["octets"]).is_empty(), "no older body is kept");
+    }
+}
+
+#[test]
+fn a_damage_costs_one_record() {
+    let folder = temporary();
+    let sound = |number: usize| {
+        let mut warc = WarcWriter::default();
+        let url = format!("https://s{number}.test/robots.txt");
+        // Each body is another one, and long enough to be damaged in the middle.
+        let rules: Vec<String> = (0..200).map(|rule| format!("Disallow: /{number}/{}\n", rule * rule)).collect();
+        warc.response(&url, DAY, &[], &ok(&format!("User-agent: *\n{}", rules.concat())));
+        warc.octets
+    };
+    let mut octets = WarcWriter::new().octets;
+    let mut places = Vec::new();
+    for number in 0..8 {
+        let mut member = sound(number);
+        places.push(octets.len());
+        match number {
+            // The check sum, the middle, the end, the length in the record, garbage between, and no record at all.
+            1 => *member.iter_mut().rev().nth(6).expect("long") ^= 0xFF,
+            2 => {
+                let middle = member.len() / 2;
+                member[middle..middle + 8].fill(0xFF);
+            }
+            4 => member.truncate(member.len() / 2),
+            5 => {
+                let mut warc = WarcWriter::default();
+                warc.member(b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9000\r\n\r\nshort\r\n\r\n");
+                warc.member(b"WARC/1.0\r\nWARC-Type: response\r\n\r\n\r\n\r\n");
+                member = [warc.octets, b"\x1F\x8B\x08 garbage \x1F\x8B".to_vec(), member].concat();
+            }
+            7 => {
+                let mut warc = WarcWriter::default();
+                warc.member(b"no record");
+                member = [warc.octets, member].concat();
+            }
+            _ => {}
+        }
+        octets.extend_from_slice(&member);
+    }
+    let last = sound(9);
+    octets.extend_from_slice(&last[..last.len() - 20]);
+    write(folder.path(), "cc.warc.gz", &octets);
+    let (stdout, _) = run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "out"], 0);
+    let out = folder.path().join("out");
+    let sound = [0, 3, 5, 6, 7].map(|number| format!("https://s{number}.test"));
+    assert_eq!(classes(&out).into_keys().collect::<Vec<_>>(), sound, "{stdout}");
+    let damages: Vec<String> = captures_of(&out)
+        .into_iter()
+        .filter(|row| row[1].as_deref() == Some("damaged"))
+        .map(|row| row[5].clone().expect("a fault"))
+        .collect();
+    let expected = ["compression", "compression", "cut_off", "cut_off", "length", "head", "cut_off"];
+    assert_eq!(damages, expected);
+    let first = captures_of(&out).into_iter().find(|row| row[1].as_deref() == Some("damaged")).expect("one");
+    assert_eq!(first[4], Some(places[1].to_string()), "it says where");
+    assert!(stdout.contains("; 7 damaged ones passed over"), "{stdout}");
+    assert_eq!(ingest_facts(&out)["damaged"], 7);
+}
+
+#[test]
+fn plain_and_zstd_files_are_read_as_gzip_is() {
+    let folder = temporary();
+    let mut warc = WarcWriter::plain();
+    warc.response("https://a.test/robots.txt", DAY, &[], &ok(RULES));
+    // A record with a length that swallows the next one, which is found all the same.
+    warc.member(b"WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 99999999\r\n\r\nx\r\n\r\n");
+    warc.response("https://b.test/robots.txt", DAY, &[], &ok(""));
+    write(folder.path(), "a.warc", &warc.octets);
+    run(folder.path(), &["ingest", "a.warc", "-o", "plain"], 0);
+    let expected = [("https://a.test", "ok - 200 0"), ("https://b.test", "ok - 200 0")];
+    expect(&folder.path().join("plain"), &expected);
+    let ends: Vec<usize> = warc.places[1..].iter().copied().chain([warc.octets.len()]).collect();
+    let frames = warc.places.iter().zip(ends).map(|(begin, end)| &warc.octets[*begin..end]);
+    let packed: Vec<u8> = frames.flat_map(|record| zstd::encode_all(record, 1).expect("memory")).collect();
+    write(folder.path(), "a.warc.zst", packed);
+    run(folder.path(), &["ingest", "a.warc.zst", "-o", "zstd"], 0);
+    expect(&folder.path().join("zstd"), &expected);
+}
+
+#[test]
+fn a_file_packed_in_one_piece_is_told_and_not_lost() {
+    let folder = temporary();
+    let mut warc = WarcWriter::plain();
+    warc.response("https://a.test/robots.txt", DAY, &[], &ok(RULES));
+    warc.response("https://b.test/robots.txt", DAY, &[], &ok(RULES));
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(&warc.octets).expect("memory");
+    write(folder.path(), "a.warc.gz", encoder.finish().expect("memory"));
+    let (_, stderr) = run(folder.path(), &["ingest", "warc:a.warc.gz", "-o", "out"], 1);
+    assert!(stderr.contains("a.warc.gz is compressed as a whole and not record by record"), "{stderr}");
+}
+
+#[test]
+fn audit_reads_warc_files_at_once() {
+    let folder = temporary();
+    let mut warc = WarcWriter::new();
+    warc.capture("https://a.test/robots.txt", DAY, &ok(RULES));
+    warc.capture("https://b.test/robots.txt", DAY, &status(404));
+    write(folder.path(), "cc.warc.gz", &warc.octets);
+    write(folder.path(), "urls.txt", "https://a.test/x\nhttps://b.test/x\nhttps://c.test/x\n");
+    let what = ["audit", "--from", "warc:cc.warc.gz", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "one"];
+    let (stdout, _) = run(folder.path(), &what, 0);
+    assert!(stdout.contains("2 lines = 3 rows + 0 duplicates + 0 blank or comment - 1 added from URLs"), "{stdout}");
+    assert!(stdout.contains("2 captures in 1 files = 2 rows"), "{stdout}");
+    let columns = ["url", "decision", "decision_source", "matched_rule", "checked_at"];
+    let rows = |out: &str| table(&folder.path().join(out), "decisions", &columns);
+    let decisions: Vec<_> = rows("one").iter().map(|row| row[1].clone().unwrap_or_default()).collect();
+    assert_eq!(decisions, ["deny", "allow", "unresolved"]);
+    // In two steps it is the same, and the captures stay beside an audit of the same folder.
+    run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "two"], 0);
+    let what = ["audit", "--from", "two", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "two"];
+    run(folder.path(), &what, 0);
+    assert_eq!(rows("one"), rows("two"));
+    assert_eq!(captures_of(&folder.path().join("one")), captures_of(&folder.path().join("two")));
+}
+
+#[test]
+fn threads_change_no_octet_of_what_is_taken_over() {
+    let folder = temporary();
+    for file in 0..5 {
+        let mut warc = WarcWriter::new();
+        for site in 0..150 {
+            let url = format!("https://s{}.test/robots.txt", site * (file + 1) % 400);
+            warc.capture(
+                &url,
+                if file % 2 == 0 { DAY } else { LATER },
+                &ok(&format!("User-agent: *\nDisallow: /{site}\n")),
+            );
+        }
+        write(folder.path(), &format!("cc/{file}.warc.gz"), &warc.octets);
+    }
+    for threads in ["1", "2"] {
+        let out = format!("out-{threads}");
+        run(folder.path(), &["ingest", "warc:cc", "--threads", threads, "-o", &out], 0);
+    }
+    for name in ["fetches", "bodies", "captures"] {
+        let part = |out: &str| fs::read(folder.path().join(out).join(name).join("part-00000.parquet")).expect("a file");
+        assert_eq!(part("out-1"), part("out-2"), "{name}");
+    }
+}
+
+#[test]
+fn rows_of_ndjson_are_taken_over() {
+    let folder = temporary();
+    let rows = "\
+{\"page\":{\"url\":\"https://a.test/robots.txt\"},\"text\":\"User-agent: *\\nDisallow: /x\\n\",\"code\":200,\"at\":\"2024-01-01T00:00:00Z\"}
+{\"page\":{\"url\":\"https://a.test/\"},\"text\":null,\"code\":404,\"at\":\"2024-01-02T00:00:00Z\"}
+
+{\"page\":{\"url\":\"http://b.test:81/x\"},\"text\":\"<html>\",\"code\":200,\"at\":null}
+{\"page\":{\"url\":\"ftp://c.test/\"},\"text\":\"\",\"code\":200}
+{\"page\":
+";
+    write(folder.path(), "rows.ndjson", rows);
+    let columns =
+        ["--url-column", "page.url", "--body-column", "text", "--status-column", "code", "--time-column", "at"];
+    let (stdout, _) = run(folder.path(), &[&["ingest", "rows.ndjson", "-o", "out"], &columns[..]].concat(), 0);
+    let expected = [("https://a.test", "missing - 404 -"), ("http://b.test:81", "ok_suspect html 200 -")];
+    expect(&folder.path().join("out"), &expected);
+    assert!(stdout.contains("3 captures in 1 files = 2 rows + 1 older"), "{stdout}");
+    assert!(stdout.contains("2 damaged"), "{stdout}");
+    let (_, stderr) = run(folder.path(), &["ingest", "rows.ndjson", "-o", "out"], 3);
+    assert!(stderr.contains("no column `origin` (columns: page.url, page, text, code, at); name it with --url-column"));
+}
+
+#[test]
+fn rows_of_parquet_are_taken_over() {
+    let folder = temporary();
+    let text = |cells: [Option<&str>; 4]| -> ArrayRef { Arc::new(StringArray::from(cells.to_vec())) };
+    let urls = text([Some("a.test"), Some("https://a.test/"), Some("http://b.test"), None]);
+    let page = Fields::from(vec![Field::new("url", DataType::Utf8, true)]);
+    let page: ArrayRef = Arc::new(StructArray::new(page, vec![urls], None));
+    let body = BinaryArray::from(vec![Some(&b"User-agent: *\n"[..]), Some(b"caf\xE9"), None, Some(b"")]);
+    let times = |times: [i64; 4]| -> ArrayRef { Arc::new(TimestampMillisecondArray::from(times.to_vec())) };
+    let status: ArrayRef = Arc::new(Int32Array::from(vec![Some(200), None, Some(410), Some(200)]));
+    let columns = [
+        ("page", page),
+        ("body", Arc::new(body) as ArrayRef),
+        ("time", times([2_000, 1_000, 5, 7])),
+        ("status", status),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
+    for name in ["1.parquet", "2.parquet"] {
+        let file = fs::File::create(folder.path().join(name)).expect("a file");
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+        writer.write(&batch).expect("written");
+        writer.close().expect("closed");
+    }
+    let what = ["ingest", "1.parquet", "2.parquet", "--url-column", "page.url", "-o", "out"];
+    let (stdout, _) = run(folder.path(), &what, 0);
+    let out = folder.path().join("out");
+    expect(&out, &[("https://a.test", "ok - 200 -"), ("http://b.test", "missing - 410 -")]);
+    assert!(stdout.contains("6 captures in 2 files = 2 rows + 4 older"), "{stdout}");
+    let rows = table(&out, "captures", &["origin", "n_captures", "file", "place", "capture_time", "fault"]);
+    let cells: Vec<String> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| cell.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" "))
+        .collect();
+    let expected = [
+        "https://a.test 4 2.parquet 1 2000000 -",
+        "http://b.test 2 2.parquet 3 5000 -",
+        "- - 1.parquet 4 - target",
+        "- - 2.parquet 4 - target",
+    ];
+    assert_eq!(cells, expected);
+}
+
+#[test]
+fn folders_are_taken_over() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", RULES);
+    write(folder.path(), "bodies/A.test.txt", "User-agent: *\n");
+    write(folder.path(), "bodies/x y.txt", "");
+    write(folder.path(), "bodies/readme.md", "");
+    let (stdout, _) = run(folder.path(), &["ingest", "dir:bodies", "-o", "out"], 0);
+    assert!(stdout.contains("3 captures in 3 files = 2 rows + 1 older"), "{stdout}");
+    run(folder.path(), &["audit", "--from", "out", "-o", "audit"], 0);
+    assert_eq!(table(&folder.path().join("audit"), "training", &["origin"]).len(), 1);
+}
+
+#[test]
+fn sources_that_cannot_be_read_are_known_before_work_starts() {
+    let folder = temporary();
+    write(folder.path(), "a.txt", "User-agent: *\n");
+    write(folder.path(), "rows.ndjson", "{\"url\":\"https://a.test\",\"body\":\"\"}\n");
+    let warc = WarcWriter::new();
+    write(folder.path(), "a.warc.gz", &warc.octets);
+    for (sources, told) in [
+        (&["warc:none.warc.gz"][..], "no WARC file: none.warc.gz"),
+        (&["warc:*.none"], "no WARC file: *.none"),
+        (&["warc:a.txt"], "a.txt is no WARC file"),
+        (&["a.txt"], "a.txt is neither WARC nor Parquet nor NDJSON"),
+        (&["a.warc.gz", "rows.ndjson"], "a.warc.gz cannot be read together with the other sources"),
+        (&["none.parquet"], "cannot open none.parquet"),
+    ] {
+        let (_, stderr) = run(folder.path(), &[&["ingest", "-o", "out"], sources].concat(), 3);
+        assert!(stderr.contains(told), "{sources:?}: {stderr}");
+    }
+    assert!(!folder.path().join("out").join("fetches").exists());
+}
+
+#[test]
+fn names_of_which_everything_is_refused() {
+    let folder = temporary();
+    write(folder.path(), "bodies/www.a.test.txt", RULES);
+    write(folder.path(), "bodies/b.test.txt", "User-agent: GPTBot\nDisallow: /x\n");
+    write(folder.path(), "bodies/c.test.txt", "User-agent: CCBot\nDisallow: /\n");
+    run(folder.path(), &["audit", "--from", "dir:bodies", "--crawlers", "GPTBot,CCBot", "-o", "out"], 0);
+    let list = |more: &[&str]| run(folder.path(), &[&["report", "blocklist", "--from", "out"], more].concat(), 0);
+    let (stdout, stderr) = list(&["--crawlers", "gptbot", "--level", "registered_domain"]);
+    assert_eq!(stdout, "a.test\n");
+    assert!(stderr.contains("1 of 3 names are listed"), "{stderr}");
+    assert_eq!(list(&["--crawlers", "GPTBot,CCBot", "--level", "host"]).0, "c.test\nwww.a.test\n");
+    assert_eq!(list(&["--crawlers", "GPTBot,CCBot", "--every-crawler"]).0, "");
+    assert_eq!(
+        list(&["--crawlers", "GPTBot", "--level", "origin", "--include-partial"]).0,
+        "https://b.test\nhttps://www.a.test\n"
+    );
+    list(&["--crawlers", "GPTBot", "-o", "names.parquet"]);
+    fs::create_dir(folder.path().join("names")).expect("a folder");
+    fs::rename(folder.path().join("names.parquet"), folder.path().join("names/part-00000.parquet")).expect("renamed");
+    let rows = table(folder.path(), "names", &["name", "n_origins", "n_blocked", "n_partial", "n_unknown"]);
+    assert_eq!(rows, [["www.a.test", "1", "1", "0", "0"].map(|cell| Some(cell.to_owned())).to_vec()]);
+    let what = ["report", "blocklist", "--from", "out", "--crawlers", "Bingbot"];
+    let (_, stderr) = run(folder.path(), &what, 3);
+    assert!(stderr.contains("the tables say nothing of Bingbot; audit again with --crawlers"), "{stderr}");
+}
+
+const WARCIO: &str = "
+import io
+from warcio.warcwriter import WARCWriter
+from warcio.statusandheaders import StatusAndHeaders
+
+def head(line, *fields):
+    return StatusAndHeaders(line, list(fields), protocol='HTTP/1.1')
+
+for is_packed in (True, False):
+    with open('w.warc.gz' if is_packed else 'w.warc', 'wb') as file:
+        writer = WARCWriter(file, gzip=is_packed)
+        writer.write_record(writer.create_warcinfo_record('w', {'software': 'a test'}))
+        body = b'User-agent: GPTBot\\nDisallow: /\\n'
+        ok = head('200 OK', ('Content-Type', 'text/plain'), ('Content-Length', str(len(body))))
+        date = {'WARC-Date': '2024-02-21T10:00:00Z'}
+        def response(url, payload, http, **more):
+            record = writer.create_warc_record(url, 'response', payload=io.BytesIO(payload), http_headers=http,
+                                               warc_headers_dict={**date, **more})
+            writer.write_record(record)
+            return record
+        first = response('https://a.test/robots.txt', body, ok)
+        response('http://a.test/robots.txt', b'', head('301 Moved', ('Location', 'https://a.test/robots.txt')))
+        response('https://b.test/robots.txt', b'', head('404 Not Found'))
+        chunked = head('200 OK', ('Transfer-Encoding', 'chunked'))
+        response('https://c.test/robots.txt', b'5\\r\\nUser-\\r\\n9\\r\\nagent: *\\n\\r\\n0\\r\\n\\r\\n', chunked)
+        response('https://d.test/page.html', b'<html>', head('200 OK'))
+        writer.write_record(writer.create_revisit_record(
+            'https://a.test/robots.txt', digest=first.rec_headers.get_header('WARC-Payload-Digest'),
+            refers_to_uri='https://a.test/robots.txt', refers_to_date='2024-02-21T10:00:00Z',
+            http_headers=ok, warc_headers_dict={'WARC-Date': '2024-02-22T10:00:00Z'}))
+        request = head('GET /robots.txt HTTP/1.0')
+        writer.write_record(writer.create_warc_record('https://a.test/robots.txt', 'request', http_headers=request))
+";
+
+#[test]
+fn files_of_another_program_are_read() {
+    let folder = temporary();
+    if python("files_of_another_program_are_read", folder.path(), "warcio", WARCIO).is_none() {
+        return;
+    }
+    for (name, out) in [("w.warc.gz", "packed"), ("w.warc", "plain")] {
+        let (stdout, _) = run(folder.path(), &["ingest", name, "-o", out], 0);
+        let out = folder.path().join(out);
+        expect(
+            &out,
+            &[
+                ("https://a.test", "ok - 200 0"),
+                ("http://a.test", "ok - 200 1"),
+                ("https://b.test", "missing - 404 0"),
+                ("https://c.test", "ok - 200 0"),
+            ],
+        );
+        assert_eq!(ingest_facts(&out)["damaged"], 0, "{stdout}");
+    }
+}
