@@ -363,7 +363,8 @@ impl AsyncWrite for Wire {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.get_mut().stream {
-            Stream::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            // It is closed as soon as the answer is read: a call to end one direction first would only cost time.
+            Stream::Plain(_) => Poll::Ready(Ok(())),
             Stream::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
         }
     }
