@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::args::{AnnotateArgs, Columns, RowArgs, StreamFormat, options};
 use super::args::{Format, Global};
-use super::dataset_args::{AnnotateArgs, Columns, RowArgs, StreamFormat, options};
 use super::exit::{Exit, Failed};
 use super::show;
 use crate::audit::pipeline;

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 
 use super::annotate::{Told, annotator, run};
 use super::args::Global;
-use super::dataset_args::{Columns, Deferred, FilterArgs, KeepArgs, options};
+use super::args::{Columns, Deferred, FilterArgs, KeepArgs, options};
 use super::exit::{Exit, Failed};
 use crate::audit::plan::Plan;
 use crate::config::Options;

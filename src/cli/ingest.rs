@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::anyhow;
 
 use super::args::Global;
+use super::args::{ColumnArgs, IngestArgs};
 use super::exit::{Exit, Failed};
-use super::ingest_args::{ColumnArgs, IngestArgs};
 use super::progress::Progress;
 use super::scan::{Start, conclude};
 use crate::audit::event::{Event, Stage};

@@ -5,7 +5,6 @@ mod args;
 mod audit;
 mod check;
 mod crawlers;
-mod dataset_args;
 mod demo;
 mod descriptors;
 mod exit;
@@ -14,7 +13,6 @@ mod faults;
 mod filter;
 mod health;
 mod ingest;
-mod ingest_args;
 mod interrupt;
 mod lint;
 mod live;
@@ -27,6 +25,7 @@ mod show;
 
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
@@ -70,12 +69,23 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
             clap_complete::generate(*shell, &mut Cli::command(), "robots-audit", &mut script);
             show::octets(&script)
         }
-        Command::Man => {
+        Command::Man { command } => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(Failed::running)?;
+            clap_mangen::Man::new(page_of(command)?).render(&mut page).map_err(Failed::running)?;
             show::octets(&page)
         }
     }
+}
+
+/// The program, or one of its subcommands (`report blocklist`, for example), as the manual has it.
+fn page_of(names: &[String]) -> Result<clap::Command, Failed> {
+    let mut page = Cli::command();
+    page.build();
+    for name in names {
+        let found = page.find_subcommand(name).cloned();
+        page = found.ok_or_else(|| Failed::before(anyhow!("there is no subcommand {name:?}")))?;
+    }
+    Ok(page)
 }
 
 /// Help and version go to stdout and are no failure; everything else is known before work starts.

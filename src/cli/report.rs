@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use super::args::Global;
+use super::args::{BlocklistArgs, ReportArgs, ReportCommand};
 use super::exit::{Exit, Failed};
-use super::ingest_args::{BlocklistArgs, ReportArgs, ReportCommand};
 use super::show;
 use crate::config::Options;
 use crate::report::blocklist::{self, Asked};

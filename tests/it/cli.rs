@@ -478,3 +478,14 @@ fn inputs_that_cannot_be_meant_are_refused() {
     let (stdout, _) = run(folder.path(), &["check", "robots.txt", "--url", "ftp://a.test/private"], 0);
     assert!(stdout.contains("unresolved") && !stdout.contains("deny"), "{stdout}");
 }
+
+#[test]
+fn each_subcommand_has_a_manual_page() {
+    let folder = temporary();
+    let page = |names: &[&str]| run(folder.path(), &[&["man"], names].concat(), 0).0;
+    assert!(page(&[]).contains("robots\\-audit\\-scan"), "the program's page names its subcommands");
+    assert!(page(&["scan"]).contains("\\-\\-per\\-ip\\-rate"));
+    assert!(page(&["report", "blocklist"]).contains("\\-\\-include\\-partial"));
+    let (_, said) = run(folder.path(), &["man", "frobnicate"], 3);
+    assert!(said.contains("there is no subcommand \"frobnicate\""), "{said}");
+}

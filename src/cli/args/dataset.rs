@@ -5,36 +5,36 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{AskArgs, Global};
-use super::exit::Failed;
+use super::{AskArgs, Global};
+use crate::cli::exit::Failed;
 use crate::config::Options;
 use crate::dataset::annotate::{AsOf, PREFIX, Settings, URL_COLUMN};
 
 /// Where answers come from, and how rows are read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Rows and snapshots")]
-pub(super) struct RowArgs {
+pub(in crate::cli) struct RowArgs {
     /// A snapshot folder (tables fetches and bodies); may be repeated: the newest capture of an origin counts
     #[arg(long, value_name = "SNAPSHOT", required = true)]
-    pub(super) from: Vec<PathBuf>,
+    pub(in crate::cli) from: Vec<PathBuf>,
     /// Column of the URLs, with dots for structs and for JSON in a text column (metadata.url)
     #[arg(long, value_name = "COLUMN", default_value = URL_COLUMN)]
-    pub(super) url_column: String,
+    pub(in crate::cli) url_column: String,
     /// Judge by the newest capture at or before this time, or the time in this column: a timestamp, a date (its end), or
     /// CC-MAIN-YYYY-WW (the end of that week)
     #[arg(long, value_name = "TIME|COLUMN")]
-    pub(super) as_of: Option<String>,
+    pub(in crate::cli) as_of: Option<String>,
     /// What rows without a usable URL do: keep (they get null) or fail
     #[arg(long, value_name = "HOW", default_value = "keep", hide_possible_values = true)]
-    pub(super) on_bad_url: OnBadUrl,
+    pub(in crate::cli) on_bad_url: OnBadUrl,
     /// MiB of memory for compiled bodies
     #[arg(long, value_name = "MIB", default_value = "512")]
-    pub(super) cache: NonZeroUsize,
+    pub(in crate::cli) cache: NonZeroUsize,
 }
 
 /// What rows without a usable URL do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnBadUrl {
+pub(in crate::cli) enum OnBadUrl {
     /// They get null, and are counted.
     Keep,
     /// They stop the work.
@@ -44,34 +44,34 @@ pub(super) enum OnBadUrl {
 /// Which columns are added.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Columns")]
-pub(super) struct ColumnArgs {
+pub(in crate::cli) struct ColumnArgs {
     /// What the names of added columns begin with
     #[arg(long, value_name = "TEXT", default_value = PREFIX)]
-    pub(super) prefix: String,
+    pub(in crate::cli) prefix: String,
     /// Whether the training verdict is told
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1,
         require_equals = true, action = clap::ArgAction::Set)]
-    pub(super) training: bool,
+    pub(in crate::cli) training: bool,
     /// Also the deciding rule, its line and what the decision rests on; always with one crawler
     #[arg(long)]
-    pub(super) rule: bool,
+    pub(in crate::cli) rule: bool,
 }
 
 /// Where files go.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub(super) struct FilesArgs {
+pub(in crate::cli) struct FilesArgs {
     /// Folder for the files, each under the name of its input, made where it does not exist
     #[arg(short, long, value_name = "DIR", required_unless_present = "stream")]
-    pub(super) output: Option<PathBuf>,
+    pub(in crate::cli) output: Option<PathBuf>,
     /// Write over files of the output folder that other settings or other inputs gave
     #[arg(long)]
-    pub(super) overwrite: bool,
+    pub(in crate::cli) overwrite: bool,
 }
 
 /// Streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum StreamFormat {
+pub(in crate::cli) enum StreamFormat {
     /// Arrow IPC.
     Arrow,
 }
@@ -84,57 +84,57 @@ robots-audit annotate x.parquet --from s2023 --from s2024 --as-of dump --crawler
 robots-audit annotate x.parquet --from snapshot --sidecar --id-column id -o decisions\n  \
 producer | robots-audit annotate --stream arrow --from snapshot --crawlers GPTBot | consumer\n\n\
 Files that are finished stay; the same command does what is missing.")]
-pub(super) struct AnnotateArgs {
+pub(in crate::cli) struct AnnotateArgs {
     /// Parquet files
     #[arg(required_unless_present = "stream", value_name = "IN")]
-    pub(super) inputs: Vec<PathBuf>,
+    pub(in crate::cli) inputs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) rows: RowArgs,
+    pub(in crate::cli) rows: RowArgs,
     #[command(flatten)]
-    pub(super) ask: AskArgs,
+    pub(in crate::cli) ask: AskArgs,
     #[command(flatten)]
-    pub(super) columns: ColumnArgs,
+    pub(in crate::cli) columns: ColumnArgs,
     /// Write only the id, the URL and the added columns, for a later join
     #[arg(long)]
-    pub(super) sidecar: bool,
+    pub(in crate::cli) sidecar: bool,
     /// Column that tells rows apart [default: their number, from 0 on]
     #[arg(long, value_name = "COLUMN", requires = "sidecar")]
-    pub(super) id_column: Option<String>,
+    pub(in crate::cli) id_column: Option<String>,
     /// Read Arrow IPC on stdin and write it on stdout, batch for batch
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite"])]
-    pub(super) stream: Option<StreamFormat>,
+    pub(in crate::cli) stream: Option<StreamFormat>,
     #[command(flatten)]
-    pub(super) files: FilesArgs,
+    pub(in crate::cli) files: FilesArgs,
 }
 
 /// Which rows are kept.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is kept")]
-pub(super) struct KeepArgs {
+pub(in crate::cli) struct KeepArgs {
     /// Keep rows for which this holds, such as `allow(GPTBot) and not training_against`. There are allow, deny and defer of
     /// a crawler; `training_against`, `training_in_favor`, `training_none_expressed`, `training_unknown`; and, or, not, ()
     #[arg(long, value_name = "EXPR")]
-    pub(super) keep: Option<String>,
+    pub(in crate::cli) keep: Option<String>,
     /// Exclude rows that one of these crawlers may not fetch: tokens and sets
     #[arg(long, value_name = "LIST")]
-    pub(super) drop_denied: Option<String>,
+    pub(in crate::cli) drop_denied: Option<String>,
     /// Exclude rows that must not be used for training
     #[arg(long)]
-    pub(super) drop_training_against: bool,
+    pub(in crate::cli) drop_training_against: bool,
     /// Rows without a usable URL, or of origins that no snapshot holds: keep, drop or fail
     #[arg(long, value_name = "HOW", default_value = "drop")]
-    pub(super) missing: String,
+    pub(in crate::cli) missing: String,
     /// Whether a decision defer counts as allowed (keep) or denied (drop)
     #[arg(long, value_name = "HOW", default_value = "drop", hide_possible_values = true)]
-    pub(super) deferred: Deferred,
+    pub(in crate::cli) deferred: Deferred,
     /// Folder for the excluded rows, with the reason as a column more
     #[arg(long, value_name = "DIR")]
-    pub(super) excluded_out: Option<PathBuf>,
+    pub(in crate::cli) excluded_out: Option<PathBuf>,
 }
 
 /// What a decision `defer` counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Deferred {
+pub(in crate::cli) enum Deferred {
     /// Allowed.
     Keep,
     /// Denied.
@@ -149,30 +149,30 @@ robots-audit filter fineweb/*.parquet --from snapshot --drop-denied GPTBot,CCBot
 robots-audit filter x.parquet --from snapshot --keep 'allow(CCBot) and not training_against' -o kept\n  \
 robots-audit filter x.parquet --from s2023 --from s2024 --as-of dump --drop-training-against --missing keep -o kept\n\n\
 Files that are finished stay; the same command does what is missing.")]
-pub(super) struct FilterArgs {
+pub(in crate::cli) struct FilterArgs {
     /// Parquet files
     #[arg(required = true, value_name = "IN")]
-    pub(super) inputs: Vec<PathBuf>,
+    pub(in crate::cli) inputs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) rows: RowArgs,
+    pub(in crate::cli) rows: RowArgs,
     #[command(flatten)]
-    pub(super) keep: KeepArgs,
+    pub(in crate::cli) keep: KeepArgs,
     #[command(flatten)]
-    pub(super) ask: AskArgs,
+    pub(in crate::cli) ask: AskArgs,
     /// What the name of the reason column begins with
     #[arg(long, value_name = "TEXT", default_value = PREFIX)]
-    pub(super) prefix: String,
+    pub(in crate::cli) prefix: String,
     /// Folder for the kept rows, each file under the name of its input, made where it does not exist
     #[arg(short, long, value_name = "DIR")]
-    pub(super) output: PathBuf,
+    pub(in crate::cli) output: PathBuf,
     /// Write over files of the output folders that other settings or other inputs gave
     #[arg(long)]
-    pub(super) overwrite: bool,
+    pub(in crate::cli) overwrite: bool,
 }
 
 impl RowArgs {
     /// What is told of each row, these columns of the answers at least.
-    pub(super) fn settings(&self, columns: Columns) -> Settings {
+    pub(in crate::cli) fn settings(&self, columns: Columns) -> Settings {
         Settings {
             prefix: columns.prefix,
             url_column: self.url_column.clone(),
@@ -184,22 +184,22 @@ impl RowArgs {
     }
 
     /// Octets of memory for compiled bodies.
-    pub(super) fn cache_octets(&self) -> usize {
+    pub(in crate::cli) fn cache_octets(&self) -> usize {
         self.cache.get().saturating_mul(1 << 20)
     }
 }
 
 /// The columns that answers are told in.
-pub(super) struct Columns {
+pub(in crate::cli) struct Columns {
     /// What their names begin with.
-    pub(super) prefix: String,
+    pub(in crate::cli) prefix: String,
     /// Whether the training preference is told.
-    pub(super) training: bool,
+    pub(in crate::cli) training: bool,
     /// Whether rules are told.
-    pub(super) rules: bool,
+    pub(in crate::cli) rules: bool,
 }
 
 /// Flags, environment and file.
-pub(super) fn options(global: &Global, ask: &AskArgs) -> Result<Options, Failed> {
+pub(in crate::cli) fn options(global: &Global, ask: &AskArgs) -> Result<Options, Failed> {
     global.options(ask.options())
 }
