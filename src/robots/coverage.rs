@@ -21,7 +21,7 @@ pub const STATE_LIMIT: usize = 4_096;
 pub const PLACE_LIMIT: usize = 4_000_000;
 
 /// Steps of single automata that are taken for one body before its searches give up: the bound on time.
-pub const STEP_LIMIT: usize = 2_000_000;
+pub const STEP_LIMIT: usize = 1_000_000;
 
 /// The steps that are left for a body, however many rule sets it has.
 #[derive(Debug, Clone)]

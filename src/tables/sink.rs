@@ -332,6 +332,8 @@ pub(super) fn properties(row_group_rows: usize) -> WriterProperties {
         .set_max_row_group_row_count(Some(row_group_rows))
         .set_max_row_group_bytes(Some(ROW_GROUP_OCTETS))
         .set_dictionary_page_size_limit(DICTIONARY_PAGE_OCTETS)
+        // Each body is there once: a dictionary would hold them all a second time and find nothing.
+        .set_column_dictionary_enabled(ColumnPath::from("body"), false)
         .set_column_bloom_filter_enabled(origin.clone(), true)
         .set_column_bloom_filter_fpp(origin, BLOOM_FILTER_FPP)
         .build()

@@ -28,7 +28,7 @@ pub const PART_ROWS: u64 = 131_072;
 /// Age at which a part ends: about as much work a crash costs at most.
 pub const PART_AGE: Duration = Duration::from_secs(30);
 /// Rows of a row group of a part. It is in memory until it is whole, so that a run's memory does not grow with its parts.
-const ROW_GROUP_ROWS: usize = 16_384;
+const ROW_GROUP_ROWS: usize = 8_192;
 /// Octets of bodies after which a part ends.
 const PART_BODY_OCTETS: u64 = 1 << 30;
 
