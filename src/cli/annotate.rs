@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::args::{AnnotateArgs, Columns, RowArgs, StreamFormat, options};
+use super::args::{AnnotateArgs, Columns, RowArgs, StatsArgs, StreamFormat, options};
 use super::args::{Format, Global};
 use super::exit::{Exit, Failed};
 use super::show;
@@ -18,6 +18,8 @@ use crate::dataset::job::{Job, Task};
 use crate::dataset::keep::REASONS;
 use crate::dataset::parquet_file::Shape;
 use crate::dataset::snapshots::{Opening, Snapshots};
+use crate::dataset::stats::Collector;
+use crate::dataset::stats_report::{self, CountedFile, Report};
 use crate::dataset::tally::Tally;
 use crate::dataset::{self, DatasetError};
 use crate::report::text::{number, percent};
@@ -44,9 +46,11 @@ pub(super) fn annotate(global: &Global, args: &AnnotateArgs) -> Result<Exit, Fai
     if args.stream == Some(StreamFormat::Arrow) {
         return stream(global, &annotator);
     }
+    let losses = Losses::begin("annotate", &args.stats, &annotator, &args.inputs)?;
+    let annotator = annotator.with_stats(losses.as_ref().map(|losses| Arc::clone(&losses.collector)));
     let shape = if args.sidecar { Shape::Sidecar { id_column: args.id_column.clone() } } else { Shape::Annotated };
     let job = Job { annotator, task: Task::Annotate(shape), output: folder, overwrites: args.files.overwrite };
-    let done = run(&job, &args.inputs, options.threads())?;
+    let done = run(&job, &args.inputs, options.threads(), losses)?;
     let told = Told { command: "annotate", job: &job, done: &done, elapsed_ms: start.elapsed().as_millis() };
     told.show(global)
 }
@@ -72,6 +76,41 @@ pub(super) fn annotator(plan: Arc<Plan>, rows: &RowArgs, columns: Columns, spool
     Ok(Annotator::new(Arc::new(snapshots), rows.settings(columns)))
 }
 
+/// The report of what is lost, while files pass.
+pub(super) struct Losses<'a> {
+    command: &'static str,
+    path: &'a Path,
+    pub(super) collector: Arc<Collector>,
+    files: Vec<CountedFile>,
+    rows: u64,
+}
+
+impl<'a> Losses<'a> {
+    /// A report, where one is asked for.
+    pub(super) fn begin(
+        command: &'static str,
+        args: &'a StatsArgs,
+        annotator: &Annotator,
+        inputs: &[PathBuf],
+    ) -> Result<Option<Self>, Failed> {
+        let Some((path, asked)) = args.stats.as_deref().zip(args.asked()) else { return Ok(None) };
+        stats_report::prepare(path, inputs).map_err(Failed::before)?;
+        let collector = Arc::new(Collector::new(asked, annotator.snapshots().plan().crawlers.len()));
+        Ok(Some(Self { command, path, collector, files: Vec::new(), rows: 0 }))
+    }
+
+    fn add(&mut self, path: &Path, is_finished_before: bool, rows: u64) {
+        self.files.push(CountedFile { path: path.to_owned(), is_finished_before });
+        self.rows += rows;
+    }
+
+    fn write(self, job: &Job) -> Result<(), Failed> {
+        let is_filter = matches!(job.task, Task::Filter { .. });
+        let report = Report { command: self.command, is_filter, files: &self.files, rows: self.rows };
+        report.write(&job.annotator, &self.collector, self.path).map_err(Failed::running)
+    }
+}
+
 /// What came of a job.
 pub(super) struct Done {
     pub(super) written: usize,
@@ -80,18 +119,33 @@ pub(super) struct Done {
 }
 
 /// Does a job, file by file.
-pub(super) fn run(job: &Job, inputs: &[PathBuf], threads: usize) -> Result<Done, Failed> {
+pub(super) fn run(
+    job: &Job,
+    inputs: &[PathBuf],
+    threads: usize,
+    mut losses: Option<Losses<'_>>,
+) -> Result<Done, Failed> {
     let planned = job.plan(inputs).map_err(Failed::before)?;
     let pool = pipeline::pool(threads).map_err(Failed::running)?;
     let mut done = Done { written: 0, finished_before: 0, tally: Tally::default() };
     for file in &planned {
         if file.is_finished {
             done.finished_before += 1;
+            if let Some(losses) = &mut losses {
+                losses.add(&file.input, true, job.count(file, &pool).map_err(failed)?);
+            }
             continue;
         }
         tracing::info!(file = %file.input.display(), "begins");
-        done.tally += &job.run(file, &pool).map_err(failed)?;
+        let tally = job.run(file, &pool).map_err(failed)?;
+        if let Some(losses) = &mut losses {
+            losses.add(&file.input, false, tally.rows);
+        }
+        done.tally += &tally;
         done.written += 1;
+    }
+    if let Some(losses) = losses {
+        losses.write(job)?;
     }
     Ok(done)
 }

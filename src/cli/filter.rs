@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 
-use super::annotate::{Told, annotator, run};
+use super::annotate::{Losses, Told, annotator, run};
 use super::args::Global;
 use super::args::{Columns, Deferred, FilterArgs, KeepArgs, options};
 use super::exit::{Exit, Failed};
@@ -24,9 +24,11 @@ pub(super) fn filter(global: &Global, args: &FilterArgs) -> Result<Exit, Failed>
     let rules = rules(&args.keep, &plan, &denied)?;
     let columns = Columns { prefix: args.prefix.clone(), training: true, rules: false };
     let annotator = annotator(plan, &args.rows, columns, &args.output)?;
+    let losses = Losses::begin("filter", &args.stats, &annotator, &args.inputs)?;
+    let annotator = annotator.with_stats(losses.as_ref().map(|losses| Arc::clone(&losses.collector)));
     let task = Task::Filter { rules, excluded: args.keep.excluded_out.clone() };
     let job = Job { annotator, task, output: args.output.clone(), overwrites: args.overwrite };
-    let done = run(&job, &args.inputs, options.threads())?;
+    let done = run(&job, &args.inputs, options.threads(), losses)?;
     Told { command: "filter", job: &job, done: &done, elapsed_ms: start.elapsed().as_millis() }.show(global)
 }
 

@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use super::answers::{Answers, Whens};
 use super::columns::{ColumnPath, check_free};
 use super::snapshots::{CaptureId, Snapshots, When};
+use super::stats::{Collector, Stats, StatsColumns};
 use super::tally::Tally;
 use super::{DatasetError, time};
 use crate::robots::access::FetchClass;
@@ -67,6 +68,7 @@ pub struct Settings {
 pub struct Annotator {
     snapshots: Arc<Snapshots>,
     settings: Settings,
+    collector: Option<Arc<Collector>>,
 }
 
 /// Where an annotator finds what it reads, in one schema.
@@ -76,6 +78,8 @@ pub struct Sources {
     pub urls: ColumnPath,
     /// The times.
     pub times: Option<ColumnPath>,
+    /// What losses are counted by, where they are.
+    pub stats: Option<StatsColumns>,
 }
 
 /// Rows without a usable URL, as an error tells them.
@@ -87,7 +91,20 @@ impl Annotator {
     #[must_use]
     pub fn new(snapshots: Arc<Snapshots>, settings: Settings) -> Self {
         let rules = settings.rules && snapshots.shows_rules();
-        Self { snapshots, settings: Settings { rules, ..settings } }
+        Self { snapshots, settings: Settings { rules, ..settings }, collector: None }
+    }
+
+    /// The same, where what is lost in files is counted.
+    #[must_use]
+    pub fn with_stats(self, collector: Option<Arc<Collector>>) -> Self {
+        Self { collector, ..self }
+    }
+
+    /// Takes what a piece of a file counted.
+    pub(super) fn collect(&self, counted: Option<&Stats>) {
+        if let Some(collector) = &self.collector {
+            collector.add(counted);
+        }
     }
 
     /// The snapshots.
@@ -138,7 +155,8 @@ impl Annotator {
             AsOf::Column(column) => Some(ColumnPath::find_time(fields, column)?),
             AsOf::Newest | AsOf::Time(_) => None,
         };
-        Ok(Sources { urls, times })
+        let stats = self.collector.as_ref().map(|collector| collector.asked().columns(fields)).transpose()?;
+        Ok(Sources { urls, times, stats })
     }
 
     /// Whether the names of the added columns are free.

@@ -276,7 +276,7 @@ fn captures(snapshots: &Snapshots, urls: &BinaryViewArray, whens: Whens<'_>) -> 
 }
 
 /// Whether a URL begins with an origin in normal form that ends there.
-fn begins_with_origin(url: &[u8], origin: &str) -> bool {
+pub(super) fn begins_with_origin(url: &[u8], origin: &str) -> bool {
     let rest = url.strip_prefix(origin.as_bytes());
     url.len() <= URL_OCTETS && rest.is_some_and(|rest| matches!(rest, [] | [b'/' | b'?' | b'#', ..]))
 }

@@ -116,6 +116,21 @@ impl ColumnPath {
         })
     }
 
+    /// The type of what stands there, which may be JSON.
+    pub(super) const fn found(&self) -> &DataType {
+        &self.found
+    }
+
+    /// Whether the values are text.
+    pub(super) fn is_text(&self) -> bool {
+        is_text(&self.found)
+    }
+
+    /// Whether the values stand in JSON.
+    pub(super) const fn is_in_json(&self) -> bool {
+        self.json.is_some()
+    }
+
     /// The error about a column of another type.
     pub(super) fn wrong_type(&self, found: &DataType, wanted: &'static str) -> DatasetError {
         DatasetError::ColumnType { column: self.asked.clone(), found: found.to_string(), wanted }

@@ -134,6 +134,12 @@ pub enum DatasetError {
         /// The folder.
         path: PathBuf,
     },
+    /// The report of what is lost under a name of data.
+    #[error("{} has a name of data files; choose another one for --stats", path.display())]
+    StatsOverData {
+        /// The file.
+        path: PathBuf,
+    },
     /// Two inputs with one name.
     #[error("{} and {} would both become {name} in the output folder", first.display(), second.display())]
     SameName {

@@ -18,6 +18,7 @@ use super::columns::check_free;
 use super::keep::{Fate, REASONS, Rules};
 use super::parquet_file::{Cutter, Encoder, Input, Layout, Output, check_balance};
 use super::rewrite::{self, Chunk};
+use super::stats::{Counter, Stats};
 use super::tally::Tally;
 use crate::audit::pipeline::{ordered, ordered_within};
 use crate::tables::column::{Words, words};
@@ -117,8 +118,9 @@ pub(super) fn filter(
     let mut tally = Tally::default();
     let judged = ordered(pool, input.pieces().into_iter(), move |piece| judging.judge(piece));
     let groups = judged.flat_map(|judged| match judged.map_err(DatasetError::from).and_then(|judged| judged) {
-        Ok((groups, counted)) => {
+        Ok((groups, counted, stats)) => {
             tally += &counted;
+            annotator.collect(stats.as_ref());
             groups.into_iter().map(Ok).collect::<Vec<_>>()
         }
         Err(error) => vec![Err(error)],
@@ -163,7 +165,7 @@ fn put(input: &Input, group: Parted, kept: &mut Output, excluded: Option<&mut Ou
 
 impl Judging {
     /// What becomes of the rows of neighbouring row groups.
-    fn judge(&self, piece: Range<usize>) -> Result<(Vec<Judged>, Tally), DatasetError> {
+    fn judge(&self, piece: Range<usize>) -> Result<(Vec<Judged>, Tally, Option<Stats>), DatasetError> {
         let mut tally = Tally::default();
         let mut groups = Vec::new();
         let mut use_group = |row_group: usize, parts: &[Vec<ArrayRef>]| {
@@ -172,6 +174,7 @@ impl Judging {
             Ok(())
         };
         let mut cutter = Cutter::new(&self.input, piece.clone());
+        let mut counter = Counter::begin(&self.annotator, &self.sources, &self.input, piece.clone());
         self.input.batches(piece, self.leaves.clone(), |batch, rows_before| {
             let (answers, urls) = self.annotator.answers(batch, &self.sources, rows_before)?;
             self.annotator.count(&answers, &mut tally);
@@ -183,13 +186,15 @@ impl Judging {
                     return Err(error);
                 }
                 tally.add_fate(fate);
-                fates.push(fate.0);
+                fates.push(fate);
             }
+            counter.as_mut().map_or(Ok(()), |counter| counter.add(batch, &answers, &urls, Some(&fates)))?;
             let rows = fates.len();
-            cutter.add(&[Arc::new(UInt8Array::from(fates)) as ArrayRef], rows, &mut use_group)
+            let fates = UInt8Array::from_iter_values(fates.into_iter().map(|fate| fate.0));
+            cutter.add(&[Arc::new(fates) as ArrayRef], rows, &mut use_group)
         })?;
         cutter.finish(&mut use_group)?;
-        Ok((groups, tally))
+        Ok((groups, tally, counter.map(Counter::finish)))
     }
 }
 

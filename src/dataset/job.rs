@@ -19,6 +19,7 @@ use super::annotate::{Annotator, Settings};
 use super::filter::{self, Places};
 use super::keep::{Expression, Rules};
 use super::parquet_file::{self, Input, Shape};
+use super::stats;
 use super::tally::Tally;
 use crate::tables::column::hex;
 use crate::tables::sink::{Place, WholeFile, make_folder};
@@ -121,6 +122,19 @@ impl Job {
             }
         };
         run().map_err(|error: DatasetError| error.of_file(&planned.input))
+    }
+
+    /// Counts what is lost of a file that is finished, without writing it again; its rows.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn count(&self, planned: &Planned, pool: &Arc<ThreadPool>) -> Result<u64, DatasetError> {
+        let rules = match &self.task {
+            Task::Annotate(_) => None,
+            Task::Filter { rules, .. } => Some(rules),
+        };
+        let count = || stats::read(&self.annotator, rules, &Input::open(&planned.input)?, pool);
+        count().map_err(|error| error.of_file(&planned.input))
     }
 
     fn check(&self, input: &Input) -> Result<(), DatasetError> {

@@ -13,6 +13,7 @@
 //! | `filter` | a Parquet file to its kept and its excluded rows |
 //! | `rewrite` | some rows of a column chunk, in its own physical type |
 //! | [`job`] | files in, files out: what is finished stays finished |
+//! | [`stats`] | rows, octets and weight that are lost, and [`stats_report`] tells them as JSON |
 //! | [`stream`] | Arrow IPC in, Arrow IPC out |
 //! | [`tally`] | what is counted |
 //!
@@ -29,6 +30,8 @@ pub mod keep;
 pub mod parquet_file;
 mod rewrite;
 pub mod snapshots;
+pub mod stats;
+pub mod stats_report;
 pub mod stream;
 pub mod tally;
 pub mod time;

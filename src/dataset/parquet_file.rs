@@ -30,6 +30,7 @@ use super::DatasetError;
 use super::annotate::{Annotator, Sources};
 use super::answers::{Answers, GROUPED_ROWS};
 use super::columns::{ColumnPath, check_free};
+use super::stats::{Counter, Stats};
 use super::tally::Tally;
 use crate::audit::pipeline::ordered;
 use crate::source::contained;
@@ -528,7 +529,7 @@ impl<'i> Cutter<'i> {
 }
 
 /// What a piece of work gives: the added columns of each row group, and what was counted.
-type Encoded = (Vec<(usize, Vec<ArrowColumnChunk>)>, Tally);
+type Encoded = (Vec<(usize, Vec<ArrowColumnChunk>)>, Tally, Option<Stats>);
 
 /// The work on one file.
 struct Work {
@@ -566,8 +567,9 @@ pub(super) fn annotate(
     let mut tally = Tally::default();
     let pieces = input.pieces().into_iter();
     for encoded in ordered(pool, pieces, move |piece| work.encoded(piece)) {
-        let (groups, counted) = encoded??;
+        let (groups, counted, stats) = encoded??;
         tally += &counted;
+        annotator.collect(stats.as_ref());
         for (row_group, added) in groups {
             output.copy_row_group(input, row_group, added)?;
         }
@@ -618,6 +620,7 @@ impl Sources {
     pub fn leaves(&self, schema: &SchemaDescriptor) -> Vec<usize> {
         let mut leaves = self.urls.leaves(schema);
         leaves.extend(self.times.iter().flat_map(|times| times.leaves(schema)));
+        leaves.extend(self.stats.iter().flat_map(|stats| stats.leaves(schema)));
         leaves
     }
 }
@@ -632,13 +635,15 @@ impl Work {
             Ok(())
         };
         let mut cutter = Cutter::new(&self.input, piece.clone());
+        let mut counter = Counter::begin(&self.annotator, &self.sources, &self.input, piece.clone());
         self.input.batches(piece, self.leaves.clone(), |batch, rows_before| {
             let (answers, urls) = self.annotator.answers(batch, &self.sources, rows_before)?;
             self.annotator.count(&answers, &mut tally);
+            counter.as_mut().map_or(Ok(()), |counter| counter.add(batch, &answers, &urls, None))?;
             cutter.add(&self.columns(&answers, &urls, rows_before), answers.len(), &mut use_group)
         })?;
         cutter.finish(&mut use_group)?;
-        Ok((groups, tally))
+        Ok((groups, tally, counter.map(Counter::finish)))
     }
 
     fn columns(&self, answers: &Answers, urls: &BinaryViewArray, rows_before: u64) -> Vec<ArrayRef> {

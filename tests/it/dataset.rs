@@ -32,10 +32,10 @@ use crate::duckdb::python;
 use crate::program::{run, run_in, temporary, write};
 
 /// An origin, when it was asked, and its file.
-type Capture<'a> = (&'a str, Option<i64>, &'a str);
+pub(crate) type Capture<'a> = (&'a str, Option<i64>, &'a str);
 
 /// Writes a snapshot.
-fn snapshot(folder: &Path, captures: &[Capture<'_>]) {
+pub(crate) fn snapshot(folder: &Path, captures: &[Capture<'_>]) {
     let (mut rows, mut texts) = (FetchesBuilder::default(), BodiesBuilder::default());
     for (origin, fetch_time, body) in captures {
         let hash = Sha256::digest(body).into();
@@ -104,7 +104,7 @@ fn rows_of_all_kinds(urls: &[Option<String>]) -> RecordBatch {
 }
 
 /// Writes a file with a bloom filter, an own fact in the footer, and row groups of so many rows.
-fn write_parquet(path: &Path, batch: &RecordBatch, group_rows: usize) {
+pub(crate) fn write_parquet(path: &Path, batch: &RecordBatch, group_rows: usize) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(group_rows))
@@ -117,14 +117,14 @@ fn write_parquet(path: &Path, batch: &RecordBatch, group_rows: usize) {
     writer.close().unwrap();
 }
 
-fn read_parquet(path: &Path) -> (RecordBatch, Arc<ParquetMetaData>) {
+pub(crate) fn read_parquet(path: &Path) -> (RecordBatch, Arc<ParquetMetaData>) {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let (schema, metadata) = (builder.schema().clone(), builder.metadata().clone());
     let batches: Vec<_> = builder.build().unwrap().map(Result::unwrap).collect();
     (concat_batches(&schema, &batches).unwrap(), metadata)
 }
 
-fn column(batch: &RecordBatch, name: &str) -> Vec<Option<String>> {
+pub(crate) fn column(batch: &RecordBatch, name: &str) -> Vec<Option<String>> {
     let column = batch.column_by_name(name).unwrap_or_else(|| panic!("no column {name}"));
     let is_time = matches!(column.data_type(), DataType::Timestamp(..));
     let plain = if is_time { cast(column, &DataType::Int64).unwrap() } else { Arc::clone(column) };

@@ -9,6 +9,7 @@ use super::{AskArgs, Global};
 use crate::cli::exit::Failed;
 use crate::config::Options;
 use crate::dataset::annotate::{AsOf, PREFIX, Settings, URL_COLUMN};
+use crate::dataset::stats::Asked;
 
 /// Where answers come from, and how rows are read.
 #[derive(Debug, Args)]
@@ -57,6 +58,27 @@ pub(in crate::cli) struct ColumnArgs {
     pub(in crate::cli) rule: bool,
 }
 
+/// What is lost, counted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is lost")]
+pub(in crate::cli) struct StatsArgs {
+    /// Write as JSON what is lost: rows, octets of text and weight, for each crawler and registered domain
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) stats: Option<PathBuf>,
+    /// Column whose octets are counted [default: text, as far as there is one]
+    #[arg(long, value_name = "COLUMN", requires = "stats")]
+    pub(in crate::cli) text_column: Option<String>,
+    /// Column of integers or floats that are added up (`token_count`)
+    #[arg(long, value_name = "COLUMN", requires = "stats")]
+    pub(in crate::cli) weight_column: Option<String>,
+    /// Count also for each value of this column of text or integers (dump)
+    #[arg(long, value_name = "COLUMN", requires = "stats")]
+    pub(in crate::cli) by: Option<String>,
+    /// How many registered domains are told, those that lose most rows first [default: 20]
+    #[arg(long, value_name = "N", requires = "stats")]
+    pub(in crate::cli) top: Option<usize>,
+}
+
 /// Where files go.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -101,8 +123,10 @@ pub(in crate::cli) struct AnnotateArgs {
     #[arg(long, value_name = "COLUMN", requires = "sidecar")]
     pub(in crate::cli) id_column: Option<String>,
     /// Read Arrow IPC on stdin and write it on stdout, batch for batch
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite", "stats"])]
     pub(in crate::cli) stream: Option<StreamFormat>,
+    #[command(flatten)]
+    pub(in crate::cli) stats: StatsArgs,
     #[command(flatten)]
     pub(in crate::cli) files: FilesArgs,
 }
@@ -158,6 +182,8 @@ pub(in crate::cli) struct FilterArgs {
     #[command(flatten)]
     pub(in crate::cli) keep: KeepArgs,
     #[command(flatten)]
+    pub(in crate::cli) stats: StatsArgs,
+    #[command(flatten)]
     pub(in crate::cli) ask: AskArgs,
     /// What the name of the reason column begins with
     #[arg(long, value_name = "TEXT", default_value = PREFIX)]
@@ -186,6 +212,21 @@ impl RowArgs {
     /// Octets of memory for compiled bodies.
     pub(in crate::cli) fn cache_octets(&self) -> usize {
         self.cache.get().saturating_mul(1 << 20)
+    }
+}
+
+impl StatsArgs {
+    /// How many registered domains are told, where nothing is said.
+    const TOP: usize = 20;
+
+    /// What is asked about losses.
+    pub(in crate::cli) fn asked(&self) -> Option<Asked> {
+        self.stats.as_ref().map(|_| Asked {
+            text_column: self.text_column.clone(),
+            weight_column: self.weight_column.clone(),
+            by: self.by.clone(),
+            top: self.top.unwrap_or(Self::TOP),
+        })
     }
 }
 

@@ -19,7 +19,9 @@ use crate::config::Options;
 pub(super) use ask::{AskArgs, AuditArgs, OutputArgs, UrlArgs};
 use check::{CHECK_EXAMPLES, LINT_EXAMPLES};
 pub(super) use check::{CheckArgs, LintArgs, MissingFile, PreflightArgs};
-pub(super) use dataset::{AnnotateArgs, Columns, Deferred, FilterArgs, KeepArgs, RowArgs, StreamFormat, options};
+pub(super) use dataset::{
+    AnnotateArgs, Columns, Deferred, FilterArgs, KeepArgs, RowArgs, StatsArgs, StreamFormat, options,
+};
 pub(super) use ingest::{BlocklistArgs, ColumnArgs, IngestArgs, ReportArgs, ReportCommand};
 pub(super) use live::{FetchArgs, LiveArgs, MannersArgs, RunArgs, ScanArgs};
 
