@@ -59,12 +59,12 @@ const A: &str = "User-agent: *\nDisallow: /private/\nUser-agent: GPTBot\nDisallo
 const B: &str = "User-agent: __usage_ai-training\nDisallow: /\n";
 
 /// The snapshot of most tests.
-fn two_origins(folder: &Path) {
+pub(crate) fn two_origins(folder: &Path) {
     snapshot(&folder.join("snapshot"), &[("https://a.test", Some(5), A), ("https://b.test", Some(6), B)]);
 }
 
 /// URLs of every kind, again and again.
-fn urls(rows: usize) -> Vec<Option<String>> {
+pub(crate) fn urls(rows: usize) -> Vec<Option<String>> {
     let kinds = [
         Some("https://a.test/x"),
         Some("https://a.test/private/y"),
@@ -78,7 +78,7 @@ fn urls(rows: usize) -> Vec<Option<String>> {
 }
 
 /// A batch with columns of many kinds.
-fn rows_of_all_kinds(urls: &[Option<String>]) -> RecordBatch {
+pub(crate) fn rows_of_all_kinds(urls: &[Option<String>]) -> RecordBatch {
     let count = i64::try_from(urls.len()).unwrap();
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..count));
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(
@@ -104,7 +104,7 @@ fn rows_of_all_kinds(urls: &[Option<String>]) -> RecordBatch {
 }
 
 /// Writes a file with a bloom filter, an own fact in the footer, and row groups of so many rows.
-fn write_parquet(path: &Path, batch: &RecordBatch, group_rows: usize) {
+pub(crate) fn write_parquet(path: &Path, batch: &RecordBatch, group_rows: usize) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(group_rows))
@@ -117,14 +117,14 @@ fn write_parquet(path: &Path, batch: &RecordBatch, group_rows: usize) {
     writer.close().unwrap();
 }
 
-fn read_parquet(path: &Path) -> (RecordBatch, Arc<ParquetMetaData>) {
+pub(crate) fn read_parquet(path: &Path) -> (RecordBatch, Arc<ParquetMetaData>) {
     let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let (schema, metadata) = (builder.schema().clone(), builder.metadata().clone());
     let batches: Vec<_> = builder.build().unwrap().map(Result::unwrap).collect();
     (concat_batches(&schema, &batches).unwrap(), metadata)
 }
 
-fn column(batch: &RecordBatch, name: &str) -> Vec<Option<String>> {
+pub(crate) fn column(batch: &RecordBatch, name: &str) -> Vec<Option<String>> {
     let column = batch.column_by_name(name).unwrap_or_else(|| panic!("no column {name}"));
     let is_time = matches!(column.data_type(), DataType::Timestamp(..));
     let plain = if is_time { cast(column, &DataType::Int64).unwrap() } else { Arc::clone(column) };
@@ -136,7 +136,7 @@ fn group_rows(metadata: &ParquetMetaData) -> Vec<i64> {
     metadata.row_groups().iter().map(parquet::file::metadata::RowGroupMetaData::num_rows).collect()
 }
 
-const ASK: [&str; 4] = ["--from", "snapshot", "--crawlers", "GPTBot,CCBot"];
+pub(crate) const ASK: [&str; 4] = ["--from", "snapshot", "--crawlers", "GPTBot,CCBot"];
 
 #[test]
 fn annotated_files_keep_all_that_was_there() {

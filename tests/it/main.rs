@@ -8,6 +8,8 @@ mod corpus;
 #[cfg(feature = "cli")]
 mod dataset;
 #[cfg(feature = "cli")]
+mod dataset_text;
+#[cfg(feature = "cli")]
 mod demo_web;
 #[cfg(feature = "http")]
 mod dns;
