@@ -152,13 +152,7 @@ pub(super) fn run(
 
 /// What was asked to hold of rows and did not is no failure of the machine.
 fn failed(error: DatasetError) -> Failed {
-    let is_not_held = match &error {
-        DatasetError::In { source, .. } => {
-            matches!(**source, DatasetError::BadUrl { .. } | DatasetError::NotCollected { .. })
-        }
-        DatasetError::BadUrl { .. } | DatasetError::NotCollected { .. } => true,
-        _ => false,
-    };
+    let is_not_held = matches!(error.itself(), DatasetError::BadUrl { .. } | DatasetError::NotCollected { .. });
     Failed { exit: if is_not_held { Exit::NotHeld } else { Exit::Failed }, error: error.into() }
 }
 

@@ -100,6 +100,12 @@ impl Annotator {
         Self { collector, ..self }
     }
 
+    /// Whether what is lost is counted.
+    #[must_use]
+    pub const fn has_stats(&self) -> bool {
+        self.collector.is_some()
+    }
+
     /// Takes what a piece of a file counted.
     pub(super) fn collect(&self, counted: Option<&Stats>) {
         if let Some(collector) = &self.collector {

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::keep::KeepError;
 use crate::audit::AuditError;
 use crate::audit::origins::RowFault;
+use crate::source::input::RowFault as LineFault;
 use crate::source::snapshot::SnapshotError;
 use crate::tables::sink::SinkError;
 
@@ -57,6 +58,46 @@ pub enum DatasetError {
         path: PathBuf,
         /// The cause.
         source: ArrowError,
+    },
+    /// A text file is of a kind that is not read.
+    #[error("the file {fault}")]
+    Text {
+        /// What is wrong, as the end of a sentence.
+        fault: &'static str,
+    },
+    /// Text that cannot be read to its end.
+    #[error("cannot read on behind line {line}")]
+    ReadText {
+        /// 1-based.
+        line: u64,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A line that is no row.
+    #[error("line {line} {fault}")]
+    Line {
+        /// 1-based.
+        line: u64,
+        /// What is wrong.
+        fault: LineFault,
+    },
+    /// A record that does not fit the header.
+    #[error("line {line} has {found} fields, the header {wanted}")]
+    FieldCount {
+        /// 1-based.
+        line: u64,
+        /// Fields of the record.
+        found: usize,
+        /// Fields of the header.
+        wanted: usize,
+    },
+    /// The same error, of a line.
+    #[error("in line {line}")]
+    AtLine {
+        /// 1-based.
+        line: u64,
+        /// What happened there.
+        source: Box<DatasetError>,
     },
     /// The stream cannot be read or written.
     #[error("cannot {verb} the Arrow stream")]
@@ -140,6 +181,9 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
     },
+    /// Losses of a file without columns of its own.
+    #[error("--stats counts rows of Parquet files only; this is a text file")]
+    StatsOfText,
     /// Two inputs with one name.
     #[error("{} and {} would both become {name} in the output folder", first.display(), second.display())]
     SameName {
@@ -183,5 +227,14 @@ impl DatasetError {
     #[must_use]
     pub fn of_file(self, path: &std::path::Path) -> Self {
         Self::In { path: path.to_owned(), source: Box::new(self) }
+    }
+
+    /// The error itself, without the file and the line that it is of.
+    #[must_use]
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::In { source, .. } | Self::AtLine { source, .. } => source.itself(),
+            other => other,
+        }
     }
 }

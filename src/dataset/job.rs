@@ -3,7 +3,7 @@
 //!
 //! A file is finished where one of its name is in the output folder and its footer says that it was made of the same
 //! input (size and footer), the same snapshots and the same settings, by the same version. One that says anything else is
-//! an error, not overwritten in silence.
+//! an error, not overwritten in silence. Text files have no footer: of those a small file beside them says it.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -21,6 +21,7 @@ use super::keep::{Expression, Rules};
 use super::parquet_file::{self, Input, Shape};
 use super::stats;
 use super::tally::Tally;
+use super::text_file::{self, TextInput, Treatment};
 use crate::tables::column::hex;
 use crate::tables::sink::{Place, WholeFile, make_folder};
 
@@ -60,7 +61,30 @@ pub struct Planned {
     pub name: String,
     /// Whether the output is there already.
     pub is_finished: bool,
-    mark: String,
+}
+
+/// An input, opened.
+enum Opened {
+    Parquet(Input),
+    Text(TextInput),
+}
+
+impl Opened {
+    fn of(path: &Path) -> Result<Self, DatasetError> {
+        Ok(match TextInput::recognize(path)? {
+            Some(text) => Self::Text(text),
+            None => Self::Parquet(Input::open(path)?),
+        })
+    }
+
+    /// Tells it from every other.
+    fn digest(&self, path: &Path) -> Result<String, DatasetError> {
+        let digest = match self {
+            Self::Parquet(_) => input_digest(path),
+            Self::Text(text) => text.digest(),
+        };
+        digest.map_err(|source| DatasetError::Open { path: path.to_owned(), source })
+    }
 }
 
 impl Job {
@@ -86,11 +110,10 @@ impl Job {
             if let Some(first) = planned.iter().find(|other| other.name == name) {
                 return Err(DatasetError::SameName { first: first.input.clone(), second: path.clone(), name });
             }
-            let input = Input::open(path)?;
+            let input = Opened::of(path)?;
             self.check(&input).map_err(|error| error.of_file(path))?;
-            let mark = self.mark(&input).map_err(|source| DatasetError::Open { path: path.clone(), source })?;
-            let is_finished = self.is_finished(path, &name, &mark)?;
-            planned.push(Planned { input: path.clone(), name, is_finished, mark });
+            let is_finished = self.is_finished(path, &input, &name)?;
+            planned.push(Planned { input: path.clone(), name, is_finished });
         }
         Ok(planned)
     }
@@ -100,28 +123,13 @@ impl Job {
     /// # Errors
     /// What cannot be read or written.
     pub fn run(&self, planned: &Planned, pool: &Arc<ThreadPool>) -> Result<Tally, DatasetError> {
-        let input = Input::open(&planned.input)?;
-        let run = || {
-            let place = Place::of(&self.output, &planned.name);
-            match &self.task {
-                Task::Annotate(shape) => {
-                    let mark = &planned.mark;
-                    let (whole, tally) = parquet_file::annotate(&self.annotator, &input, shape, place, mark, pool)?;
-                    whole.publish()?;
-                    Ok(tally)
-                }
-                Task::Filter { rules, excluded } => {
-                    let excluded = excluded.as_ref().map(|folder| Place::of(folder, &planned.name));
-                    let places = Places { kept: place, excluded };
-                    let filtered = filter::filter(&self.annotator, rules, &input, places, &planned.mark, pool)?;
-                    // The kept rows last: where they are, all is.
-                    filtered.excluded.map(WholeFile::publish).transpose()?;
-                    filtered.kept.publish()?;
-                    Ok(filtered.tally)
-                }
-            }
+        let input = Opened::of(&planned.input)?;
+        let mark = self.mark(&input.digest(&planned.input)?);
+        let run = match &input {
+            Opened::Parquet(input) => self.run_parquet(input, &planned.name, &mark, pool),
+            Opened::Text(input) => self.run_text(input, &planned.name, &mark, pool),
         };
-        run().map_err(|error: DatasetError| error.of_file(&planned.input))
+        run.map_err(|error: DatasetError| error.of_file(&planned.input))
     }
 
     /// Counts what is lost of a file that is finished, without writing it again; its rows.
@@ -137,7 +145,58 @@ impl Job {
         count().map_err(|error| error.of_file(&planned.input))
     }
 
-    fn check(&self, input: &Input) -> Result<(), DatasetError> {
+    fn run_parquet(
+        &self,
+        input: &Input,
+        name: &str,
+        mark: &str,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Tally, DatasetError> {
+        match &self.task {
+            Task::Annotate(shape) => {
+                let place = Place::of(&self.output, name);
+                let (whole, tally) = parquet_file::annotate(&self.annotator, input, shape, place, mark, pool)?;
+                whole.publish()?;
+                Ok(tally)
+            }
+            Task::Filter { rules, .. } => {
+                let filtered = filter::filter(&self.annotator, rules, input, self.places(name), mark, pool)?;
+                // The kept rows last: where they are, all is.
+                filtered.excluded.map(WholeFile::publish).transpose()?;
+                filtered.kept.publish()?;
+                Ok(filtered.tally)
+            }
+        }
+    }
+
+    fn run_text(
+        &self,
+        input: &TextInput,
+        name: &str,
+        mark: &str,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Tally, DatasetError> {
+        let treatment = self.task.treatment()?;
+        let done = text_file::run(&self.annotator, input, &treatment, self.places(name), pool)?;
+        done.excluded.map(|excluded| text_file::publish(excluded, mark)).transpose()?;
+        text_file::publish(done.kept, mark)?;
+        Ok(done.tally)
+    }
+
+    fn places(&self, name: &str) -> Places {
+        let excluded = match &self.task {
+            Task::Filter { excluded, .. } => excluded.as_ref(),
+            Task::Annotate(_) => None,
+        };
+        Places { kept: Place::of(&self.output, name), excluded: excluded.map(|folder| Place::of(folder, name)) }
+    }
+
+    fn check(&self, input: &Opened) -> Result<(), DatasetError> {
+        let input = match input {
+            Opened::Parquet(input) => input,
+            Opened::Text(_) if self.annotator.has_stats() => return Err(DatasetError::StatsOfText),
+            Opened::Text(text) => return text_file::check(&self.annotator, text, &self.task.treatment()?),
+        };
         self.annotator.sources(input.fields())?;
         match &self.task {
             Task::Annotate(shape) => parquet_file::check(&self.annotator, input, shape),
@@ -146,10 +205,15 @@ impl Job {
     }
 
     /// Whether all outputs are there and what would be written now.
-    fn is_finished(&self, input: &Path, name: &str, mark: &str) -> Result<bool, DatasetError> {
+    fn is_finished(&self, path: &Path, input: &Opened, name: &str) -> Result<bool, DatasetError> {
+        // Text is read as a whole to be told from other text: only where there is something to compare.
+        if !self.folders().any(|folder| folder.join(name).exists()) {
+            return Ok(false);
+        }
+        let mark = self.mark(&input.digest(path)?);
         let mut is_finished = true;
         for folder in self.folders() {
-            is_finished &= self.is_there(input, folder.join(name), mark)?;
+            is_finished &= self.is_there(path, input, folder, name, &mark)?;
         }
         Ok(is_finished)
     }
@@ -163,22 +227,30 @@ impl Job {
         [&*self.output].into_iter().chain(excluded)
     }
 
-    fn is_there(&self, input: &Path, path: PathBuf, mark: &str) -> Result<bool, DatasetError> {
+    fn is_there(
+        &self,
+        input_path: &Path,
+        input: &Opened,
+        folder: &Path,
+        name: &str,
+        mark: &str,
+    ) -> Result<bool, DatasetError> {
+        let path = folder.join(name);
         if !path.exists() {
             return Ok(false);
         }
-        if is_same_file(input, &path) {
+        if is_same_file(input_path, &path) {
             return Err(DatasetError::OverItself { path });
         }
-        match Input::open(&path) {
-            Ok(output) if output.mark() == Some(mark) => Ok(true),
-            _ if self.overwrites => Ok(false),
-            _ => Err(DatasetError::Other { path }),
-        }
+        let is_finished = match input {
+            Opened::Parquet(_) => Input::open(&path).is_ok_and(|output| output.mark() == Some(mark)),
+            Opened::Text(_) => text_file::is_finished(folder, name, mark),
+        };
+        if is_finished || self.overwrites { Ok(is_finished) } else { Err(DatasetError::Other { path }) }
     }
 
     /// What an output says that it was made by.
-    fn mark(&self, input: &Input) -> std::io::Result<String> {
+    fn mark(&self, input_sha256: &str) -> String {
         let plan = self.annotator.snapshots().plan();
         let made_by = json!({
             "program": "robots-audit",
@@ -187,17 +259,30 @@ impl Job {
             "plan": plan.to_json(),
             "settings": self.annotator.settings().to_json(),
             "snapshots_sha256": self.annotator.snapshots().digest(),
-            "input_sha256": input_digest(input.path())?,
+            "input_sha256": input_sha256,
         });
         // What the registry says of the crawlers counts, too.
         let asked = hex(&Sha256::digest(format!("{made_by} {:?}", plan.asked)));
         let mut mark = made_by;
         mark["asked_sha256"] = asked.into();
-        Ok(mark.to_string())
+        mark.to_string()
     }
 }
 
 impl Task {
+    /// What is done with the rows of text files.
+    fn treatment(&self) -> Result<Treatment, DatasetError> {
+        match self {
+            Self::Annotate(Shape::Annotated) => Ok(Treatment::Annotate),
+            Self::Annotate(Shape::Sidecar { .. }) => {
+                Err(DatasetError::Text { fault: "is text; --sidecar is for Parquet only" })
+            }
+            Self::Filter { rules, excluded } => {
+                Ok(Treatment::Filter { rules: rules.clone(), wants_excluded: excluded.is_some() })
+            }
+        }
+    }
+
     fn to_json(&self) -> Value {
         match self {
             Self::Annotate(Shape::Annotated) => json!("annotate"),

@@ -10,6 +10,7 @@
 //! | [`annotate`] | a batch of rows to the same with columns more: one function for files and streams |
 //! | [`keep`] | which rows are kept: a small closed language |
 //! | [`parquet_file`] | a Parquet file whose columns are copied without being decoded, and others added |
+//! | `text_file` | NDJSON and CSV: rows as they stand, with columns put in, or kept and excluded |
 //! | `filter` | a Parquet file to its kept and its excluded rows |
 //! | `rewrite` | some rows of a column chunk, in its own physical type |
 //! | [`job`] | files in, files out: what is finished stays finished |
@@ -34,6 +35,7 @@ pub mod stats;
 pub mod stats_report;
 pub mod stream;
 pub mod tally;
+mod text_file;
 pub mod time;
 
 pub use error::DatasetError;

@@ -218,6 +218,11 @@ impl WholeFile {
         self.rows
     }
 
+    /// Octets of the file, still under its temporary name.
+    pub(crate) fn octets(&self) -> std::io::Result<u64> {
+        fs::metadata(&self.place.temporary).map(|file| file.len())
+    }
+
     /// Gives the file its name, and waits until that is on the disk; the octets of the file.
     ///
     /// # Errors

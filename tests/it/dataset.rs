@@ -59,12 +59,12 @@ const A: &str = "User-agent: *\nDisallow: /private/\nUser-agent: GPTBot\nDisallo
 const B: &str = "User-agent: __usage_ai-training\nDisallow: /\n";
 
 /// The snapshot of most tests.
-fn two_origins(folder: &Path) {
+pub(crate) fn two_origins(folder: &Path) {
     snapshot(&folder.join("snapshot"), &[("https://a.test", Some(5), A), ("https://b.test", Some(6), B)]);
 }
 
 /// URLs of every kind, again and again.
-fn urls(rows: usize) -> Vec<Option<String>> {
+pub(crate) fn urls(rows: usize) -> Vec<Option<String>> {
     let kinds = [
         Some("https://a.test/x"),
         Some("https://a.test/private/y"),
@@ -78,7 +78,7 @@ fn urls(rows: usize) -> Vec<Option<String>> {
 }
 
 /// A batch with columns of many kinds.
-fn rows_of_all_kinds(urls: &[Option<String>]) -> RecordBatch {
+pub(crate) fn rows_of_all_kinds(urls: &[Option<String>]) -> RecordBatch {
     let count = i64::try_from(urls.len()).unwrap();
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..count));
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(
@@ -136,7 +136,7 @@ fn group_rows(metadata: &ParquetMetaData) -> Vec<i64> {
     metadata.row_groups().iter().map(parquet::file::metadata::RowGroupMetaData::num_rows).collect()
 }
 
-const ASK: [&str; 4] = ["--from", "snapshot", "--crawlers", "GPTBot,CCBot"];
+pub(crate) const ASK: [&str; 4] = ["--from", "snapshot", "--crawlers", "GPTBot,CCBot"];
 
 #[test]
 fn annotated_files_keep_all_that_was_there() {

@@ -10,6 +10,8 @@ mod dataset;
 #[cfg(feature = "cli")]
 mod dataset_stats;
 #[cfg(feature = "cli")]
+mod dataset_text;
+#[cfg(feature = "cli")]
 mod demo_web;
 #[cfg(feature = "http")]
 mod dns;

@@ -18,7 +18,7 @@ pub(in crate::cli) struct RowArgs {
     /// A snapshot folder (tables fetches and bodies); may be repeated: the newest capture of an origin counts
     #[arg(long, value_name = "SNAPSHOT", required = true)]
     pub(in crate::cli) from: Vec<PathBuf>,
-    /// Column of the URLs, with dots for structs and for JSON in a text column (metadata.url)
+    /// Column of the URLs, with dots for structs, objects and JSON in a text column (metadata.url)
     #[arg(long, value_name = "COLUMN", default_value = URL_COLUMN)]
     pub(in crate::cli) url_column: String,
     /// Judge by the newest capture at or before this time, or the time in this column: a timestamp, a date (its end), or
@@ -107,7 +107,7 @@ robots-audit annotate x.parquet --from snapshot --sidecar --id-column id -o deci
 producer | robots-audit annotate --stream arrow --from snapshot --crawlers GPTBot | consumer\n\n\
 Files that are finished stay; the same command does what is missing.")]
 pub(in crate::cli) struct AnnotateArgs {
-    /// Parquet files
+    /// Parquet, NDJSON (.ndjson, .jsonl, .json) and CSV (.csv, .tsv) files, text also with .gz or .zst
     #[arg(required_unless_present = "stream", value_name = "IN")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
     #[command(flatten)]
@@ -116,7 +116,7 @@ pub(in crate::cli) struct AnnotateArgs {
     pub(in crate::cli) ask: AskArgs,
     #[command(flatten)]
     pub(in crate::cli) columns: ColumnArgs,
-    /// Write only the id, the URL and the added columns, for a later join
+    /// Write only the id, the URL and the added columns, for a later join (Parquet only)
     #[arg(long)]
     pub(in crate::cli) sidecar: bool,
     /// Column that tells rows apart [default: their number, from 0 on]
@@ -174,7 +174,7 @@ robots-audit filter x.parquet --from snapshot --keep 'allow(CCBot) and not train
 robots-audit filter x.parquet --from s2023 --from s2024 --as-of dump --drop-training-against --missing keep -o kept\n\n\
 Files that are finished stay; the same command does what is missing.")]
 pub(in crate::cli) struct FilterArgs {
-    /// Parquet files
+    /// Parquet, NDJSON (.ndjson, .jsonl, .json) and CSV (.csv, .tsv) files, text also with .gz or .zst
     #[arg(required = true, value_name = "IN")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
     #[command(flatten)]

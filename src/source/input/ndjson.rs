@@ -65,8 +65,13 @@ impl<'de> Visitor<'de> for Pick<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Found, E> {
-        if self.path.is_some() {
-            return Ok(Found::Missing);
+        if let Some(path) = self.path {
+            // Objects also stand in strings. Each level doubles what escapes them, so that there are few.
+            let start = self.out.len();
+            return Ok(append_value(text.as_bytes(), path, self.out).unwrap_or_else(|_| {
+                self.out.truncate(start);
+                Found::Missing
+            }));
         }
         self.out.extend_from_slice(text.as_bytes());
         Ok(Found::Text)
@@ -159,6 +164,8 @@ mod tests {
             (r#"{"url":null}"#, "url", "Null "),
             (r#"{"page":null}"#, "page.url", "Null "),
             (r#"{"page":"x"}"#, "page.url", "Missing "),
+            (r#"{"page":"{\"url\":\"u\"}"}"#, "page.url", "Text u"),
+            (r#"{"page":"{\"url\":\"u\""}"#, "page.url", "Missing "),
             (r#"{"pag":{"url":"x"}}"#, "page.url", "Missing "),
             (r#"{"url":7}"#, "url", "Other "),
             (r#"{"url":{"a":1}}"#, "url", "Other "),
