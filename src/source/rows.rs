@@ -1,9 +1,11 @@
-//! Captures in rows: Parquet or NDJSON with columns for the origin or URL, the body, its status and its time.
+//! Captures in rows: Parquet, NDJSON or a table of `SQLite`, with columns for the origin or URL, the body, its status and its time.
 //!
 //! As WARC files, they are read twice: once without bodies, to find the newest row of each origin, and once for those.
 
 mod json;
 mod parquet;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -35,8 +37,8 @@ pub enum RowsError {
         /// The cause.
         source: io::Error,
     },
-    /// A file is neither Parquet nor NDJSON.
-    #[error("{} is neither WARC nor Parquet nor NDJSON", path.display())]
+    /// A file is in no known format.
+    #[error("{} is neither WARC nor Parquet, NDJSON or SQLite", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -48,6 +50,15 @@ pub enum RowsError {
         path: PathBuf,
         /// The cause.
         source: ParquetError,
+    },
+    /// A database cannot be read.
+    #[cfg(feature = "sqlite")]
+    #[error("cannot read {} as SQLite", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: rusqlite::Error,
     },
     /// Rows cannot be read, or a column is not of a type that fits.
     #[error("cannot read {} at row {row} or behind it", path.display())]
@@ -134,6 +145,8 @@ struct RowFile {
 enum Format {
     Parquet,
     Json,
+    #[cfg(feature = "sqlite")]
+    Sqlite,
 }
 
 /// What the first reading of a file finds.
@@ -251,11 +264,14 @@ impl RowFile {
         let mut file = File::open(path).map_err(open_error)?;
         (&mut file).take(MAGIC_OCTETS).read_to_end(&mut head).map_err(open_error)?;
         file.seek(SeekFrom::Start(0)).map_err(open_error)?;
-        let (format, found) = if head.starts_with(b"PAR1") {
-            (Format::Parquet, parquet::columns(path, &file)?)
-        } else {
-            let first = first_line(file, &head, path)?;
-            (Format::Json, json::columns(&first).ok_or_else(|| RowsError::Format { path: path.to_owned() })?)
+        let (format, found) = match &head[..] {
+            [b'P', b'A', b'R', b'1', ..] => (Format::Parquet, parquet::columns(path, &file)?),
+            #[cfg(feature = "sqlite")]
+            head if head.starts_with(sqlite::MAGIC) => (Format::Sqlite, sqlite::columns(path)?),
+            head => {
+                let first = first_line(file, head, path)?;
+                (Format::Json, json::columns(&first).ok_or_else(|| RowsError::Format { path: path.to_owned() })?)
+            }
         };
         Ok(Self { path: path.to_owned(), format, columns: columns.choose(path, &found)? })
     }
@@ -265,6 +281,8 @@ impl RowFile {
         match self.format {
             Format::Parquet => parquet::rows(&self.path, &file, &self.columns, with_bodies),
             Format::Json => json::rows(&self.path, file, &self.columns, with_bodies),
+            #[cfg(feature = "sqlite")]
+            Format::Sqlite => sqlite::rows(&self.path, &self.columns, with_bodies),
         }
     }
 }

@@ -331,6 +331,26 @@ fn rows_of_ndjson_are_taken_over() {
     assert!(stderr.contains("no column `origin` (columns: page.url, page, text, code, at); name it with --url-column"));
 }
 
+#[cfg(feature = "sqlite")]
+#[test]
+fn rows_of_a_database_are_taken_over() {
+    let folder = temporary();
+    let database = rusqlite::Connection::open(folder.path().join("robots.db")).expect("a database");
+    let sql = "CREATE TABLE pages(url TEXT, body BLOB, status INTEGER, time TEXT); CREATE TABLE notes(text);
+        INSERT INTO pages VALUES ('https://a.test/robots.txt', 'User-agent: *', 200, '2024-01-01T00:00:00Z'),
+        ('https://a.test/', NULL, 404, '2024-01-02T00:00:00Z'), ('http://b.test', x'3c68746d6c3e', NULL, NULL), (7, '', 200, NULL);";
+    database.execute_batch(sql).expect("rows");
+    drop(database);
+    let (stdout, _) = run(folder.path(), &["ingest", "robots.db", "-o", "out"], 0);
+    expect(
+        &folder.path().join("out"),
+        &[("https://a.test", "missing - 404 -"), ("http://b.test", "ok_suspect html - -")],
+    );
+    assert!(stdout.contains("3 captures in 1 files = 2 rows + 1 older"), "{stdout}");
+    let (_, stderr) = run(folder.path(), &["ingest", "robots.db", "--body-column", "nothing", "-o", "out"], 3);
+    assert!(stderr.contains("no column `nothing`") && stderr.contains("notes.text"), "{stderr}");
+}
+
 #[test]
 fn rows_of_parquet_are_taken_over() {
     let folder = temporary();
