@@ -338,7 +338,7 @@ fn rows_of_a_database_are_taken_over() {
     let database = rusqlite::Connection::open(folder.path().join("robots.db")).expect("a database");
     let sql = "CREATE TABLE pages(url TEXT, body BLOB, status INTEGER, time TEXT); CREATE TABLE notes(text);
         INSERT INTO pages VALUES ('https://a.test/robots.txt', 'User-agent: *', 200, '2024-01-01T00:00:00Z'),
-        ('https://a.test/', NULL, 404, '2024-01-02T00:00:00Z'), ('http://b.test', x'3c68746d6c3e', NULL, NULL), (7, '', 200, NULL);";
+        ('https://a.test/', NULL, 404, '2024-01-02T00:00:00Z'), ('http://b.test', x'3c68746d6c3e', NULL, NULL), (NULL, '', 200, NULL);";
     database.execute_batch(sql).expect("rows");
     drop(database);
     let (stdout, _) = run(folder.path(), &["ingest", "robots.db", "-o", "out"], 0);
@@ -417,7 +417,7 @@ fn sources_that_cannot_be_read_are_known_before_work_starts() {
         (&["warc:none.warc.gz"][..], "no WARC file: none.warc.gz"),
         (&["warc:*.none"], "no WARC file: *.none"),
         (&["warc:a.txt"], "a.txt is no WARC file"),
-        (&["a.txt"], "a.txt is neither WARC nor Parquet nor NDJSON"),
+        (&["a.txt"], "a.txt is neither WARC nor Parquet, NDJSON or SQLite"),
         (&["a.warc.gz", "rows.ndjson"], "a.warc.gz cannot be read together with the other sources"),
         (&["none.parquet"], "cannot open none.parquet"),
     ] {
