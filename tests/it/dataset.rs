@@ -423,6 +423,25 @@ fn damaged_files_are_errors() {
     }
 }
 
+/// Starts the program and kills it once so many files are finished in `out`; how many are in the end.
+pub(crate) fn killed_after(folder: &Path, arguments: &[&str], files: usize) -> usize {
+    let finished = || {
+        let entries = fs::read_dir(folder.join("out")).into_iter().flatten().flatten();
+        entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_robots-audit"));
+    command.current_dir(folder).args(arguments).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    while finished() < files && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = finished();
+    assert!(before >= files);
+    before
+}
+
 #[test]
 fn a_killed_run_goes_on_with_what_is_missing() {
     let folder = temporary();
@@ -435,20 +454,7 @@ fn a_killed_run_goes_on_with_what_is_missing() {
     }
     let inputs: Vec<&str> = names.iter().map(String::as_str).collect();
     let arguments = [&["annotate", "-o", "out", "--format", "json"], &ASK[..], &inputs].concat();
-    let finished = || {
-        let entries = fs::read_dir(folder.path().join("out")).into_iter().flatten().flatten();
-        entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
-    };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_robots-audit"));
-    command.current_dir(folder.path()).args(&arguments).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    while finished() < 3 && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let before = finished();
-    assert!(before >= 3);
+    let before = killed_after(folder.path(), &arguments, 3);
     let times = |name: &str| fs::metadata(folder.path().join("out").join(name)).unwrap().modified().unwrap();
     let first = times("00.parquet");
     let (told, _) = run(folder.path(), &arguments, 0);

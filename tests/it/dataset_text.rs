@@ -5,15 +5,13 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use crate::dataset::{ASK, column, read_parquet, rows_of_all_kinds, two_origins, urls, write_parquet};
+use crate::dataset::{ASK, column, killed_after, read_parquet, rows_of_all_kinds, two_origins, urls, write_parquet};
 use crate::program::{run, temporary, write};
 
 /// Columns that are added with `--rule`.
@@ -338,20 +336,7 @@ fn a_killed_run_goes_on_with_what_is_missing() {
     }
     let inputs: Vec<&str> = names.iter().map(String::as_str).collect();
     let arguments = [&["annotate", "-o", "out", "--format", "json"], &ASK[..], &inputs].concat();
-    let finished = || {
-        let entries = fs::read_dir(folder.path().join("out")).into_iter().flatten().flatten();
-        entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')).count()
-    };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_robots-audit"));
-    command.current_dir(folder.path()).args(&arguments).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    while finished() < 3 && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let before = finished();
-    assert!(before >= 3);
+    let before = killed_after(folder.path(), &arguments, 3);
     let (told, _) = run(folder.path(), &arguments, 0);
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((&told["files_finished_before"], &told["files"]), (&before.into(), &(40 - before).into()));

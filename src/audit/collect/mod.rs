@@ -76,25 +76,24 @@ pub struct Collected {
 pub fn collect(
     fetcher: Arc<Fetcher>,
     collection: Collection,
-    parts: Parts,
+    mut parts: Parts,
     observer: Observer<'_>,
 ) -> Result<Collected, AuditError> {
     let Collection { lists, urls, limit, concurrency, matching, most_failures, history, stop } = collection;
     observer(Event::Stage(Stage::Fetch, None));
-    let mut parts = parts;
-    let done = parts.take_done();
+    let mut done = parts.take_done();
     observer(Event::Kept(done.classes.total()));
     if let Some(lines) = done.lines {
         return Ok(Collected { lines, classes: done.classes, journal: parts.into_journal() });
     }
-    let mut writer = Writer::new(matching, parts, &done, observer);
+    let mut writer = Writer::new(matching, parts, &mut done, observer);
     let (aside, beside) = sync_channel(ASIDE_QUEUE);
     let feed = Feed::new((lists, urls), limit, done, aside);
     let tagged = feed.map(|(line, target)| ((line, target.origin.clone()), target));
     let mut results = fetch_all(fetcher, tagged, concurrency, stop.clone());
     let mut end_of_lists: Option<Fed> = None;
     let mut fetched_here = 0;
-    loop {
+    let has_failed = loop {
         let waited = results.next_within(LOOK_ASIDE);
         let is_over = matches!(waited, Err(RecvTimeoutError::Disconnected));
         if let Ok(((named, origin), answer)) = waited {
@@ -112,18 +111,18 @@ pub fn collect(
             }
         }
         writer.close_due_part()?;
-        if most_failures.is_some_and(|most| writer.failures() > most) {
+        let has_failed = most_failures.is_some_and(|most| writer.failures() > most);
+        if has_failed {
             stop.request();
         }
         if is_over {
-            break;
+            break has_failed;
         }
-    }
-    let has_failed = most_failures.is_some_and(|most| writer.failures() > most);
+    };
     match end_of_lists {
-        _ if has_failed => Err(stopped(writer, most_failures)),
+        _ if has_failed => Err(stopped(writer, has_failed)),
         Some(end) if end.targets == fetched_here => finish(writer, history.as_deref(), end.totals),
-        _ if stop.is_requested() => Err(stopped(writer, most_failures)),
+        _ if stop.is_requested() => Err(stopped(writer, has_failed)),
         _ => Err(AuditError::Worker),
     }
 }
@@ -138,13 +137,10 @@ fn finish(mut writer: Writer<'_>, history: Option<&History>, mut lines: LineTota
 }
 
 /// Keeps what is finished, and says why the run ends.
-fn stopped(mut writer: Writer<'_>, most_failures: Option<u64>) -> AuditError {
+fn stopped(mut writer: Writer<'_>, has_failed: bool) -> AuditError {
     if let Err(error) = writer.close_part() {
         return error;
     }
-    let rows = writer.rows();
-    match most_failures {
-        Some(most) if writer.failures() > most => AuditError::TooManyFailures { failures: writer.failures(), rows },
-        _ => AuditError::Interrupted { rows },
-    }
+    let (failures, rows) = (writer.failures(), writer.rows());
+    if has_failed { AuditError::TooManyFailures { failures, rows } } else { AuditError::Interrupted { rows } }
 }

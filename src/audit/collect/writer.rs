@@ -44,16 +44,16 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of what is not done yet.
-    pub(super) fn new(matching: Matching, parts: Parts, done: &Done, observer: Observer<'a>) -> Self {
+    /// A writer of what is not done yet. What is known of bodies goes to it: nobody else asks for them.
+    pub(super) fn new(matching: Matching, parts: Parts, done: &mut Done, observer: Observer<'a>) -> Self {
         Self {
             matching,
             parts,
             observer,
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
-            written: done.bodies.iter().map(mark).collect(),
-            wanted: done.wanted.clone(),
+            written: std::mem::take(&mut done.bodies).iter().map(mark).collect(),
+            wanted: std::mem::take(&mut done.wanted),
             classes: done.classes,
         }
     }

@@ -90,13 +90,18 @@ impl<R: Read + Seek> Input<R> {
     }
 }
 
+/// Reads from the buffer of a reader that has one.
+pub(super) fn read_buffered(reader: &mut impl BufRead, out: &mut [u8]) -> io::Result<usize> {
+    let ahead = reader.fill_buf()?;
+    let octets = ahead.len().min(out.len());
+    out[..octets].copy_from_slice(&ahead[..octets]);
+    reader.consume(octets);
+    Ok(octets)
+}
+
 impl<R: Read + Seek> Read for Input<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let ahead = self.fill_buf()?;
-        let octets = ahead.len().min(out.len());
-        out[..octets].copy_from_slice(&ahead[..octets]);
-        self.consume(octets);
-        Ok(octets)
+        read_buffered(self, out)
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read, Seek};
 
 use flate2::bufread::GzDecoder;
 
-use super::input::Input;
+use super::input::{Input, read_buffered};
 
 /// How a gzip member with the one method there is begins (RFC 1952 §2.3).
 const GZIP_MAGIC: &[u8] = b"\x1F\x8B\x08";
@@ -209,11 +209,7 @@ pub(super) fn skip_line_ends(input: &mut impl BufRead) -> io::Result<()> {
 
 impl<R: Read + Seek> Read for Members<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let ahead = self.fill_buf()?;
-        let octets = ahead.len().min(out.len());
-        out[..octets].copy_from_slice(&ahead[..octets]);
-        self.consume(octets);
-        Ok(octets)
+        read_buffered(self, out)
     }
 }
 
