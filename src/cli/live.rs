@@ -19,7 +19,7 @@ use crate::audit::plan::Plan;
 use crate::config::Options;
 use crate::source::history::History;
 use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
-use crate::source::input::{InputError, OriginInputs, Spooled, UrlInputs};
+use crate::source::input::{Contents, InputError, OriginInputs, Spooled, UrlInputs};
 use crate::source::snapshot::Snapshot;
 use crate::tables::FORMAT_VERSION;
 use crate::tables::column::hex;
@@ -73,8 +73,9 @@ impl Live {
         let spooled = Spooled::of(&live.origins, folder, "origins").map_err(Failed::before)?;
         let lists = || OriginInputs::open(spooled.paths(), live.origin_column.as_deref()).map_err(Failed::before);
         let first_reading = lists()?;
-        let urls = UrlLists::of(asked.urls, folder)?;
+        let mut urls = UrlLists::of(asked.urls, folder)?;
         let found = survey(first_reading, urls.open()?).map_err(Failed::before)?;
+        urls.contents.clone_from(&found.urls);
         let mut facts = facts(&settings, live.limit);
         let asked_sha256 = asked.digest(&found, &facts);
         facts["asked_sha256"] = asked_sha256.as_str().into();
@@ -87,12 +88,12 @@ impl Live {
         let history = settings.history.clone();
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
         let mut footer = Footer::new();
-        footer.add("origins_sha256", found.origins_sha256);
+        footer.add("origins_sha256", found.lists.sha256.as_str());
         footer.add("fetching", facts.to_string());
         let unfinished = if live.run.restart { Unfinished::Discard } else { Unfinished::Resume };
         let parts = Parts::open(folder, &asked_sha256, unfinished, live.run.part_limits(), footer);
         let collection = Collection {
-            lists: lists()?,
+            lists: lists()?.expecting(found.lists),
             urls: urls.open()?,
             limit: live.limit,
             concurrency,
@@ -120,8 +121,8 @@ impl Asked<'_> {
             "format": FORMAT_VERSION,
             "command": self.command,
             "plan": self.plan.map(Plan::to_json),
-            "origins": found.origins_sha256,
-            "urls": found.urls_sha256,
+            "origins": found.lists.sha256,
+            "urls": found.urls.as_ref().map(|urls| urls.sha256.as_str()),
             "fetching": facts,
         });
         hex(&Sha256::digest(asked.to_string()))
@@ -206,20 +207,26 @@ fn add_pace(facts: &mut Value, settings: &FetchSettings, concurrency: NonZeroUsi
 pub(super) struct UrlLists {
     spooled: Spooled,
     column: Option<String>,
+    /// What they held when they were read first.
+    contents: Option<Contents>,
 }
 
 impl UrlLists {
     /// Copies what can be read only once into a folder.
     pub(super) fn of(args: &UrlArgs, folder: &Path) -> Result<Self, Failed> {
         let spooled = Spooled::of(&args.urls, folder, "urls").map_err(Failed::before)?;
-        Ok(Self { spooled, column: args.url_column.clone() })
+        Ok(Self { spooled, column: args.url_column.clone(), contents: None })
     }
 
-    /// Opens the lists, where there are any.
+    /// Opens the lists, where there are any. From the second reading on they have to be the same.
     pub(super) fn open(&self) -> Result<Option<UrlInputs>, Failed> {
         if self.spooled.paths().is_empty() {
             return Ok(None);
         }
-        UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map(Some).map_err(Failed::before)
+        let urls = UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map_err(Failed::before)?;
+        Ok(Some(match &self.contents {
+            Some(contents) => urls.expecting(contents.clone()),
+            None => urls,
+        }))
     }
 }

@@ -24,6 +24,7 @@ use crate::config::Options;
 use crate::report::{self, Summary};
 use crate::robots::access::FetchClass;
 use crate::source::http::FetchSettings;
+use crate::source::input::InputError;
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::tables::sink;
@@ -94,13 +95,14 @@ pub(super) fn run_scan(
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
     let threads = options.threads();
     let observer = &mut |event| progress.event(event);
-    let report = audit(&plan, &source, urls.open()?, Some(collected.lines), threads, &mut computed, observer);
-    let report = report.map_err(Failed::running)?;
+    let urls = urls.open().map_err(|failed| goes_on(Failed { exit: Exit::Failed, ..failed }))?;
+    let report = audit(&plan, &source, urls, Some(collected.lines), threads, &mut computed, observer);
+    let report = report.map_err(stopped)?;
     progress.event(Event::Stage(Stage::Finish, None));
-    computed.finish(&report.footer).map_err(Failed::running)?;
+    computed.finish(&report.footer).map_err(|error| stopped(error.into()))?;
     progress.finish();
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
-    conclude(global, &summary, &tables)?;
+    conclude(global, &summary, &tables).map_err(goes_on)?;
     collected.journal.end().map_err(Failed::running)?;
     Ok(Some(report.totals))
 }
@@ -122,7 +124,7 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let totals = Totals { lines: collected.lines, classes: collected.classes, ..Totals::default() };
     totals.check(0, 0).map_err(|imbalance| Failed::running(AuditError::Balance(imbalance)))?;
     let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
-    conclude(global, &summary, &SNAPSHOT_TABLES)?;
+    conclude(global, &summary, &SNAPSHOT_TABLES).map_err(goes_on)?;
     collected.journal.end().map_err(Failed::running)?;
     exit_of(&totals, &args.live)
 }
@@ -164,15 +166,35 @@ fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Eve
     Ok(Snapped { collected, urls, facts })
 }
 
-/// Why fetches ended early; what was finished is kept.
+/// Why a live run ended early; what was finished is kept.
 fn stopped(error: AuditError) -> Failed {
     let exit = match error {
         AuditError::Interrupted { .. } => Exit::Interrupted,
         AuditError::TooManyFailures { .. } => Exit::NotHeld,
         _ => Exit::Failed,
     };
+    let advice = match &error {
+        AuditError::Input(InputError::Changed { .. }) => {
+            "with the list as it was the same command goes on from what is finished; --restart begins again with the \
+             list as it is now"
+        }
+        AuditError::TooManyFailures { .. } => "raise --max-errors to go on from what is finished",
+        // The same again would come of the same command.
+        AuditError::ForeignRows { .. } | AuditError::BodiesGone | AuditError::Balance(_) => {
+            return Failed { exit, error: error.into() };
+        }
+        _ => GOES_ON,
+    };
     let error = anyhow::Error::from(error);
-    Failed { exit, error: anyhow!("{error:#}; the same command goes on from what is finished") }
+    Failed { exit, error: anyhow!("{error:#}; {advice}") }
+}
+
+/// What to do where nothing but the end is missing.
+const GOES_ON: &str = "the same command goes on from what is finished";
+
+/// A failure behind the fetches, and what to do.
+fn goes_on(Failed { exit, error }: Failed) -> Failed {
+    Failed { exit, error: anyhow!("{error:#}; {GOES_ON}") }
 }
 
 /// Writes `views.sql` and `run.json`, then the report.

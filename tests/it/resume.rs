@@ -278,3 +278,52 @@ fn a_second_run_uses_the_answers_of_the_first() {
     assert!(said.contains("is reused and cannot be the output folder too"), "{said}");
     run(folder.path(), &arguments(&["--reuse", "nowhere"]), 3);
 }
+
+#[test]
+fn a_list_that_changes_under_way_is_no_success() {
+    let folder = temporary();
+    let web = Web::start(Duration::from_millis(5));
+    // Much longer than what is read ahead, so that its end is read long after the first part is written.
+    let whole = web.origins(20_000).join("\n") + "\n";
+    write(folder.path(), "origins.txt", &whole);
+    let mut arguments = arguments(&[]);
+    arguments.iter_mut().filter(|flag| **flag == "40").for_each(|rows| *rows = "500");
+    let child = start(folder.path(), &arguments);
+    wait_for_parts(folder.path(), 1);
+    write(folder.path(), "origins.txt", &whole[..whole.len() / 100]);
+    let ended = child.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("origins.txt changed while it was in use: 20000 rows at first, then "), "{said}");
+    assert!(said.contains("the same command goes on") && said.contains("--restart"), "{said}");
+    assert!(journaled_parts(folder.path()) > 0, "what was fetched is kept");
+    let (_, said) = run(folder.path(), &arguments, 3);
+    assert!(said.contains("other lists or settings"), "{said}");
+}
+
+#[test]
+fn urls_that_change_under_way_are_no_success() {
+    let folder = temporary();
+    let web = Web::start(Duration::from_millis(400));
+    let origins = web.origins(40);
+    write(folder.path(), "origins.txt", origins.join("\n"));
+    let urls: String = (0..40_000).map(|number| format!("{}/{number}\n", origins[number % 40])).collect();
+    write(folder.path(), "urls.txt", &urls);
+    let scan = [&["scan"], &arguments(&["--urls", "urls.txt"])[1..]].concat();
+    let child = start(folder.path(), &scan);
+    while web.requests.load(Ordering::Relaxed) < 40 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The URLs are read once more while the last answers are under way, and then once more.
+    thread::sleep(Duration::from_millis(150));
+    write(folder.path(), "urls.txt", &urls[..urls.len() / 2]);
+    let ended = child.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("urls.txt changed while it was in use: 40000 rows at first, then "), "{said}");
+    assert!(said.contains("the same command goes on"), "{said}");
+    write(folder.path(), "urls.txt", &urls);
+    let (said, _) = run(folder.path(), &scan, 0);
+    assert!(said.contains("on 40,000 URLs"), "{said}");
+    assert_whole(folder.path(), &origins);
+}

@@ -82,7 +82,8 @@ pub fn collect(
     let Collection { lists, urls, limit, concurrency, matching, most_failures, history, stop } = collection;
     observer(Event::Stage(Stage::Fetch, None));
     let mut done = parts.take_done();
-    observer(Event::Kept(done.classes.total()));
+    let kept = done.classes.total();
+    observer(Event::Kept(kept));
     if let Some(lines) = done.lines {
         return Ok(Collected { lines, classes: done.classes, journal: parts.into_journal() });
     }
@@ -121,6 +122,7 @@ pub fn collect(
     };
     match end_of_lists {
         _ if has_failed => Err(stopped(writer, has_failed)),
+        Some(end) if end.met != kept => Err(AuditError::ForeignRows { rows: kept - end.met }),
         Some(end) if end.targets == fetched_here => finish(writer, history.as_deref(), end.totals),
         _ if stop.is_requested() => Err(stopped(writer, has_failed)),
         _ => Err(AuditError::Worker),

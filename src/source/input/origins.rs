@@ -10,6 +10,7 @@ use std::{fs, io};
 use crate::origin::Target;
 use crate::robots::access::Reason;
 
+use super::contents::{Contents, Follower};
 use super::delimited::Wanted;
 use super::open::{Opened, STDIN, can_be_read_again, open, place};
 use super::rows::{Row, RowReader};
@@ -55,6 +56,7 @@ pub struct OriginInputs {
     current: Option<RowReader>,
     column: Option<String>,
     value: Vec<u8>,
+    follower: Follower,
 }
 
 enum Pending {
@@ -92,7 +94,26 @@ impl OriginInputs {
                 Pending::Held(Box::new(rows))
             });
         }
-        Ok(Self { pending, current: None, value: Vec::new(), column: column.map(str::to_owned) })
+        Ok(Self {
+            pending,
+            current: None,
+            value: Vec::new(),
+            column: column.map(str::to_owned),
+            follower: Follower::default(),
+        })
+    }
+
+    /// What was read so far.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        self.follower.contents()
+    }
+
+    /// Ends with an error where a file is not what it was at an earlier reading.
+    #[must_use]
+    pub fn expecting(mut self, contents: Contents) -> Self {
+        self.follower.expect(contents);
+        self
     }
 
     fn step(&mut self) -> Result<Option<OriginItem>, InputError> {
@@ -100,19 +121,25 @@ impl OriginInputs {
             if let Some(rows) = &mut self.current {
                 self.value.clear();
                 if let Some(row) = rows.append_next(&mut self.value)? {
-                    return Ok(Some(item(rows, row, &self.value)));
+                    self.follower.count(1, rows.place())?;
+                    let item = item(rows, row, &self.value);
+                    follow(&mut self.follower, &item);
+                    return Ok(Some(item));
                 }
+                self.follower.end_file(rows.place())?;
                 self.current = None;
             }
             match self.pending.pop_front() {
                 None => return Ok(None),
                 Some(Pending::Literal { text, line }) => {
-                    return Ok(Some(OriginItem::Line(OriginLine {
+                    let item = OriginItem::Line(OriginLine {
                         input: escaped(text.as_bytes()),
                         line,
                         rank: None,
                         target: Target::parse(text.as_bytes()),
-                    })));
+                    });
+                    follow(&mut self.follower, &item);
+                    return Ok(Some(item));
                 }
                 Some(Pending::File(path)) => self.current = Some(open_list(&path, self.column.as_deref())?),
                 Some(Pending::Held(rows)) => self.current = Some(*rows),
@@ -212,6 +239,15 @@ fn item(rows: &RowReader, row: Row, value: &[u8]) -> OriginItem {
         Row::Broken(_) => Err(Reason::Host),
     };
     OriginItem::Line(OriginLine { input: escaped(value), line: rows.line(), rank, target })
+}
+
+/// What of a line makes it the same one.
+fn follow(follower: &mut Follower, item: &OriginItem) {
+    let OriginItem::Line(line) = item else { return };
+    follower.add(line.input.as_bytes());
+    follower.add(b"\0");
+    follower.add(&line.line.to_le_bytes());
+    follower.add(&line.rank.unwrap_or(i64::MIN).to_le_bytes());
 }
 
 /// Parts `rank,domain` (and `rank,domain,…`); a line that does not begin with a number and a comma stays whole.

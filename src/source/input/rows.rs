@@ -95,6 +95,11 @@ impl RowReader {
         Self { place: place.to_owned(), line: 0, rows }
     }
 
+    /// The name of the list, for messages.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
     /// The line, or row of a Parquet file, read last; 1-based.
     pub(super) fn line(&self) -> i64 {
         self.line
