@@ -34,6 +34,7 @@ use super::stats::{Counter, Stats};
 use super::tally::Tally;
 use crate::audit::pipeline::ordered;
 use crate::source::contained;
+use crate::tables::cause;
 use crate::tables::column::value;
 use crate::tables::sink::{Place, WholeFile};
 use crate::tables::text::of_octets;
@@ -123,7 +124,8 @@ impl Input {
         let options =
             ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(PageIndexPolicy::Optional);
         let plain = contained(|| ArrowReaderMetadata::load(&octets, options)).and_then(|loaded| loaded);
-        let plain = plain.map_err(|source| DatasetError::Parquet { path: path.to_owned(), source })?;
+        let plain = plain
+            .map_err(|source| DatasetError::Parquet { path: path.to_owned(), source: cause::of_parquet(source) })?;
         let has_schema = key_values(plain.metadata()).iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
         let hinted = || ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), ArrowReaderOptions::new());
         let in_memory = has_schema.then(|| contained(hinted).and_then(|read| read).ok()).flatten();
@@ -180,7 +182,7 @@ impl Input {
     }
 
     pub(super) fn parquet_error(&self, source: ParquetError) -> DatasetError {
-        DatasetError::Parquet { path: self.path.clone(), source }
+        DatasetError::Parquet { path: self.path.clone(), source: cause::of_parquet(source) }
     }
 
     /// Neighbouring row groups, so many that their rows are worth grouping.
@@ -219,7 +221,8 @@ impl Input {
         loop {
             let batch = contained(|| reader.next()).map_err(|source| self.parquet_error(source))?;
             let Some(batch) = batch else { return Ok(()) };
-            let batch = batch.map_err(|source| DatasetError::Rows { path: self.path.clone(), source })?;
+            let batch = batch
+                .map_err(|source| DatasetError::Rows { path: self.path.clone(), source: cause::of_arrow(source) })?;
             use_batch(&batch, row)?;
             row += batch.num_rows() as u64;
         }

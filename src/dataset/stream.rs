@@ -11,13 +11,14 @@ use super::DatasetError;
 use super::annotate::Annotator;
 use super::tally::Tally;
 use crate::source::contained;
+use crate::tables::cause;
 
 /// Annotates a stream. Where nobody reads the output any more the work ends without an error.
 ///
 /// # Errors
 /// A stream that is none or ends in the middle, a column that is missing or would be there twice.
 pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> Result<Tally, DatasetError> {
-    let read_error = |source| DatasetError::Stream { verb: "read", source };
+    let read_error = |source| DatasetError::Stream { verb: "read", source: cause::of_arrow(source) };
     let open = contained(|| StreamReader::try_new(input, None)).map_err(ArrowError::from).and_then(|opened| opened);
     let mut reader = open.map_err(read_error)?;
     let sources = annotator.sources(reader.schema().fields())?;
@@ -48,6 +49,6 @@ pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> 
 fn ended(error: ArrowError, tally: Tally) -> Result<Tally, DatasetError> {
     match error {
         ArrowError::IoError(_, io) if io.kind() == ErrorKind::BrokenPipe => Ok(tally),
-        source => Err(DatasetError::Stream { verb: "write", source }),
+        source => Err(DatasetError::Stream { verb: "write", source: cause::of_arrow(source) }),
     }
 }

@@ -15,6 +15,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use thiserror::Error;
 
+use super::cause::{self, Cause};
 use super::{FORMAT_VERSION, Table, stored_schema};
 
 /// Rows of the largest row group: one is the unit that readers skip or take in parallel.
@@ -61,7 +62,7 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: ParquetError,
+        source: Cause,
     },
     /// A whole file cannot be put in its place.
     #[error("cannot put {} in its place", path.display())]
@@ -324,7 +325,7 @@ impl Place {
     }
 
     pub(crate) fn write_error(&self, source: ParquetError) -> SinkError {
-        SinkError::Write { path: self.path.clone(), source }
+        SinkError::Write { path: self.path.clone(), source: cause::of_parquet(source) }
     }
 }
 

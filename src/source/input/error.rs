@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::io;
 
-use arrow::error::ArrowError;
-use parquet::errors::ParquetError;
 use zip::result::ZipError;
+
+use crate::tables::cause::Cause;
 
 /// Why a list cannot be read. `place` is the file as given, or `standard input`.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum InputError {
         place: String,
         /// Why.
         #[source]
-        source: ParquetError,
+        source: Cause,
     },
     /// A format that is not read, or not there.
     #[error("{place} {fault}")]
@@ -101,7 +101,7 @@ pub enum InputError {
         row: i64,
         /// Why.
         #[source]
-        source: ArrowError,
+        source: Cause,
     },
     /// A list is not what it was when it was read before.
     #[error("{place} changed while it was in use: {}", change(*.rows_before, *.rows_now))]
