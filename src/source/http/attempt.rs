@@ -9,7 +9,7 @@ use super::failure::{Ending, Failure};
 use super::guard;
 use super::observe;
 use super::trip::{TimeLeft, Trip};
-use crate::origin::{Origin, Scheme, URL_OCTETS};
+use crate::origin::{Origin, Scheme, URL_OCTETS, without_user_information};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
 use crate::source::coding::{Codings, Decoded};
 use crate::source::history::earlier::Validators;
@@ -184,7 +184,7 @@ fn note_redirect(seen: &mut Observation, url: String) {
 fn location_as_given(answer: &Answer) -> String {
     let mut given = observe::list(answer.response.headers(), &LOCATION).unwrap_or_default();
     given.truncate(URL_OCTETS);
-    observe::text(&given)
+    without_user_information(&observe::text(&given), false).into_owned()
 }
 
 /// Whether the body is UTF-8; a character that the cap has cut does not count.

@@ -3,11 +3,12 @@
 //! A text holds a name, an origin or a URL a line, alone or behind a rank (`rank,domain`); other formats are CSV with a
 //! header that names its columns (Majestic, `CrUX`), and CSV, NDJSON or Parquet whose column is given.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::{fs, io};
 
-use crate::origin::Target;
+use crate::origin::{Target, without_user_information};
 use crate::robots::access::Reason;
 
 use super::contents::{Contents, Follower};
@@ -31,7 +32,8 @@ const RANK_COLUMNS: [&str; 2] = ["rank", "globalrank"];
 /// One line of a list, or one literal origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginLine {
-    /// The line, or its origin column, as given; `\xNN` for octets that are no UTF-8, cut at [`INPUT_OCTETS`].
+    /// The line, or its origin column, as given; user information is masked; `\xNN` for octets that are no UTF-8, cut
+    /// at [`INPUT_OCTETS`].
     pub input: String,
     /// 1-based line of the file; row of a Parquet file; place among the literal origins.
     pub line: i64,
@@ -132,11 +134,13 @@ impl OriginInputs {
             match self.pending.pop_front() {
                 None => return Ok(None),
                 Some(Pending::Literal { text, line }) => {
+                    let target = Target::parse(text.as_bytes());
+                    let is_origin = target.is_ok();
                     let item = OriginItem::Line(OriginLine {
-                        input: escaped(text.as_bytes()),
+                        input: as_kept(text.as_bytes(), is_origin),
                         line,
                         rank: None,
-                        target: Target::parse(text.as_bytes()),
+                        target,
                     });
                     follow(&mut self.follower, &item);
                     return Ok(Some(item));
@@ -238,7 +242,7 @@ fn item(rows: &RowReader, row: Row, value: &[u8]) -> OriginItem {
         Row::Cut => Err(Reason::Length),
         Row::Broken(_) => Err(Reason::Host),
     };
-    OriginItem::Line(OriginLine { input: escaped(value), line: rows.line(), rank, target })
+    OriginItem::Line(OriginLine { input: as_kept(value, target.is_ok()), line: rows.line(), rank, target })
 }
 
 /// What of a line makes it the same one.
@@ -261,6 +265,15 @@ fn split_rank(line: &[u8]) -> (Option<i64>, &[u8]) {
     let field = rest.split(|octet| *octet == b',').next().unwrap_or(rest);
     let bare = field.trim_ascii().strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\""));
     (Some(rank), bare.unwrap_or(field))
+}
+
+/// A line as it is stored.
+fn as_kept(line: &[u8], names_origin: bool) -> String {
+    let text = escaped(line);
+    match without_user_information(&text, names_origin) {
+        Cow::Owned(masked) => masked,
+        Cow::Borrowed(_) => text,
+    }
 }
 
 /// Text of octets, `\xNN` for those that are no UTF-8, at most [`INPUT_OCTETS`] long.
