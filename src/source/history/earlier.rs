@@ -240,8 +240,8 @@ impl StoredAnswer {
         seen
     }
 
-    /// The copy that stays known in an outage. Validators of another URL are left behind: its row names the URL that
-    /// gave no answer.
+    /// The copy that stays known in an outage. Validators of another URL are left behind: its row does not name the
+    /// URL that they are of.
     fn copy(&self, target: &Target) -> Option<LastCopy> {
         let body = self.body.clone()?;
         let is_own = self.url(target) == target.origin.robots_url();

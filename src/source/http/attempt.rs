@@ -7,6 +7,7 @@ use super::Fetcher;
 use super::exchange::{self, Answer, Form, Question, RawBody};
 use super::failure::{Ending, Failure};
 use super::guard;
+use super::limits::LEAST_REDIRECTS;
 use super::observe;
 use super::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS, without_user_information};
@@ -72,7 +73,6 @@ impl Fetcher {
         }
         let addresses = self.connector.addresses(place.origin(), trip).await;
         if !matches!(addresses, Err(failure) if failure.class == FetchClass::BlockedAddress) {
-            seen.final_url = Some(place.url());
             seen.hops = u16::try_from(seen.redirects.len()).ok();
         }
         let mut connected_to = None;
@@ -83,7 +83,10 @@ impl Fetcher {
             Scheme::Http | Scheme::Https => Form::Origin,
         };
         let question = Question { place, form, user_agent: &self.user_agent, validators };
-        let answer = Box::pin(exchange::ask(wire?, &question, &self.limits, &mut trip.time)).await?;
+        let wire = wire?;
+        // Only now: without a connection no request is made.
+        seen.final_url = Some(place.url());
+        let answer = Box::pin(exchange::ask(wire, &question, &self.limits, &mut trip.time)).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
@@ -104,8 +107,9 @@ impl Fetcher {
         let is_beyond_limit = seen.redirects.len() >= usize::from(self.limits.redirects);
         match to {
             Ok(to) => {
+                let is_loop = is_loop(seen, &to);
                 note_redirect(seen, to.url());
-                if is_beyond_limit {
+                if is_beyond_limit || is_loop {
                     return Err(FetchClass::RedirectLimit.into());
                 }
                 if (from.origin().scheme(), to.origin().scheme()) == (Scheme::Https, Scheme::Http) {
@@ -173,6 +177,13 @@ impl Fetcher {
         }
         Ok((octets, is_unclean))
     }
+}
+
+/// Whether the redirects come back to where they were. No cookie is sent, so that the same request gets the same answer;
+/// but as many as have to be followed anyway are (§2.3.1.2).
+fn is_loop(seen: &Observation, to: &Place) -> bool {
+    let url = to.url();
+    seen.redirects.len() >= usize::from(LEAST_REDIRECTS) && seen.redirects.iter().any(|hop| hop.url == url)
 }
 
 fn note_redirect(seen: &mut Observation, url: String) {
