@@ -132,6 +132,8 @@ pub struct TrainingTotals {
     /// Origins with the token.
     pub token: u64,
     /// Of these, by scope, in the order of [`Scope::ALL`].
+    pub token_scopes: [u64; Scope::ALL.len()],
+    /// All rows of `training` by scope, whatever the origin answered.
     pub scopes: [u64; Scope::ALL.len()],
 }
 
@@ -174,11 +176,12 @@ impl Totals {
 
     /// Counts the training preference of an origin.
     pub fn count_training(&mut self, class: FetchClass, row: &TrainingRow) {
+        self.training.scopes[row.scope as usize] += 1;
         if class.is_determinable() {
             self.training.determinable += 1;
             if row.token_present == Some(true) {
                 self.training.token += 1;
-                self.training.scopes[row.scope as usize] += 1;
+                self.training.token_scopes[row.scope as usize] += 1;
             }
         }
     }
@@ -193,6 +196,7 @@ impl Totals {
         }
         self.training.determinable += part.training.determinable;
         self.training.token += part.training.token;
+        add_all(&mut self.training.token_scopes, &part.training.token_scopes);
         add_all(&mut self.training.scopes, &part.training.scopes);
     }
 
