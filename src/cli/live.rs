@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::args::{Global, LiveArgs, RunArgs, UrlArgs};
-use super::descriptors::fitted;
+use super::descriptors::{Fitted, fitted};
 use super::exit::Failed;
 use crate::audit::collect::Collection;
 use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
@@ -34,8 +34,10 @@ pub(super) struct Live {
     pub(super) urls: UrlLists,
     /// How it fetches, for the run's metadata.
     pub(super) facts: Value,
-    /// Origins that the lists name at most.
+    /// Rows that the lists give.
     pub(super) expected: u64,
+    /// What is to be said when work begins.
+    pub(super) remark: Option<String>,
     /// Lists that could be read only once.
     _spooled: Spooled,
 }
@@ -74,7 +76,7 @@ impl Live {
         let lists = || OriginInputs::open(spooled.paths(), live.origin_column.as_deref()).map_err(Failed::before);
         let first_reading = lists()?;
         let mut urls = UrlLists::of(asked.urls, folder)?;
-        let found = survey(first_reading, urls.open()?).map_err(Failed::before)?;
+        let found = survey(first_reading, urls.open()?, live.limit).map_err(Failed::before)?;
         urls.contents.clone_from(&found.urls);
         let mut facts = facts(&settings, live.limit);
         let asked_sha256 = asked.digest(&found, &facts);
@@ -82,7 +84,7 @@ impl Live {
         if live.run.resume && is_finished(folder, &asked_sha256)? {
             return Ok(ToDo::Nothing);
         }
-        let (concurrency, look_ups) = fitted(global, options.concurrency());
+        let Fitted { concurrency, look_ups, remark } = fitted(options.concurrency());
         let settings = FetchSettings { look_ups, ..settings };
         add_pace(&mut facts, &settings, concurrency);
         let history = settings.history.clone();
@@ -95,6 +97,7 @@ impl Live {
         let collection = Collection {
             lists: lists()?.expecting(found.lists),
             urls: urls.open()?,
+            exact: found.exact,
             limit: live.limit,
             concurrency,
             matching: options.matching().map_err(Failed::before)?,
@@ -108,7 +111,8 @@ impl Live {
             parts: parts.map_err(Failed::before)?,
             urls,
             facts,
-            expected: live.limit.map_or(found.origins, |limit| limit.min(found.origins)),
+            expected: found.rows,
+            remark: remark.filter(|_| !global.quiet),
             _spooled: spooled,
         })))
     }

@@ -157,7 +157,10 @@ struct Snapped {
 
 /// Fetches into the parts of a snapshot.
 fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Event)) -> Result<Snapped, Failed> {
-    let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
+    let Live { fetcher, collection, parts, urls, mut facts, remark, .. } = live;
+    if let Some(remark) = remark {
+        show::remark(&remark);
+    }
     interrupt.fetching();
     let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
     interrupt.fetched();

@@ -41,6 +41,7 @@ pub(super) struct Fed {
 pub(super) struct Feed {
     lists: Option<Distinct<OriginInputs>>,
     urls: Option<UrlInputs>,
+    exact: SeenOrigins,
     limit: u64,
     /// Origins within the limit, those that are done among them.
     attempted: u64,
@@ -63,6 +64,7 @@ impl Feed {
     /// The targets of these lists and URLs without what is done; other rows and the end are told aside.
     pub(super) fn new(
         (lists, urls): (OriginInputs, Option<UrlInputs>),
+        exact: SeenOrigins,
         limit: Option<u64>,
         done: Done,
         aside: SyncSender<Aside>,
@@ -70,6 +72,7 @@ impl Feed {
         Self {
             lists: Some(Distinct::new(lists)),
             urls,
+            exact,
             limit: limit.unwrap_or(u64::MAX),
             attempted: 0,
             targets: 0,
@@ -121,7 +124,8 @@ impl Feed {
         }
         let facts = Named { input: Some(line.input), line: Some(line.line), rank: line.rank };
         match line.target {
-            Ok(target) => {
+            Ok(mut target) => {
+                target.is_bare &= !self.exact.contains(&target.origin);
                 self.attempted += 1;
                 (!self.is_done(&target)).then_some((facts, target))
             }
