@@ -12,7 +12,7 @@ use super::exit::{Exit, Failed};
 use super::interrupt::Interrupt;
 use super::live::{self, Asked, Live, ToDo, UrlLists};
 use super::progress::Progress;
-use super::show;
+use super::{log, show};
 use crate::audit::AuditError;
 use crate::audit::collect::{Collected, collect};
 use crate::audit::event::{Event, Stage};
@@ -203,6 +203,14 @@ fn goes_on(Failed { exit, error }: Failed) -> Failed {
 /// Writes `views.sql` and `run.json`, then the report.
 pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table]) -> Result<(), Failed> {
     let json = report::json::report(summary);
+    log::whole(|| {
+        json!({
+            "rows": summary.totals.lines.rows,
+            "lines": json["lines"],
+            "n_origins": json["n_origins"],
+            "classes": json["classes"],
+        })
+    });
     let text = format!("{json:#}\n");
     write_views(&summary.folder, tables).map_err(Failed::running)?;
     sink::write_text(&summary.folder, "run.json", &text).map_err(Failed::running)?;

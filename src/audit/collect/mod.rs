@@ -99,9 +99,12 @@ pub fn collect(
     let has_failed = loop {
         let waited = results.next_within(LOOK_ASIDE);
         let is_over = matches!(waited, Err(RecvTimeoutError::Disconnected));
-        if let Ok(((named, origin), answer)) = waited {
-            fetched_here += 1;
-            writer.fetched(named, origin, answer)?;
+        match waited {
+            Ok(((named, origin), answer)) => {
+                fetched_here += 1;
+                writer.fetched(named, origin, answer)?;
+            }
+            Err(_) => writer.wait(),
         }
         for message in beside.try_iter() {
             match message {
