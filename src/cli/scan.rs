@@ -104,6 +104,7 @@ pub(super) fn run_scan(
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
     conclude(global, &summary, &tables).map_err(goes_on)?;
     collected.journal.end().map_err(Failed::running)?;
+    doubt(global, &report.totals);
     Ok(Some(report.totals))
 }
 
@@ -126,6 +127,7 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
     conclude(global, &summary, &SNAPSHOT_TABLES).map_err(goes_on)?;
     collected.journal.end().map_err(Failed::running)?;
+    doubt(global, &totals);
     exit_of(&totals, &args.live)
 }
 
@@ -220,6 +222,16 @@ pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table])
         Format::Table => show::text(&report::text::report(summary)),
     }
     .map(|_| ())
+}
+
+/// Lists of which nothing was understood are probably not what they were taken for.
+fn doubt(global: &Global, totals: &Totals) {
+    let rows = totals.lines.rows;
+    if !global.quiet && rows > 0 && totals.class(FetchClass::InvalidTarget) == rows {
+        show::warning(
+            "no line names an origin: is there a header, another separator, or a column to be named with --origin-column?",
+        );
+    }
 }
 
 /// A fault of this program in one origin is a row like others, but the exit code says so; what else a job takes for
