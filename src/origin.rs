@@ -234,7 +234,7 @@ fn split_scheme(text: &str) -> Result<(Scheme, &str), Reason> {
         && is_scheme(scheme)
         && !scheme.contains('.')
         && !rest.starts_with(|first: char| first.is_ascii_digit())
-        && !(has_user_information(rest) && !is_opaque(scheme))
+        && (is_opaque(scheme) || !has_user_information(rest))
     {
         return Err(Reason::Scheme);
     }

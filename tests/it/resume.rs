@@ -309,7 +309,8 @@ fn urls_that_change_under_way_are_no_success() {
     let web = Web::start(Duration::from_millis(400));
     let origins = web.origins(40);
     write(folder.path(), "origins.txt", origins.join("\n"));
-    let urls: String = (0..40_000).map(|number| format!("{}/{number}\n", origins[number % 40])).collect();
+    let urls: Vec<_> = (0..40_000).map(|number| format!("{}/{number}\n", origins[number % 40])).collect();
+    let urls = urls.concat();
     write(folder.path(), "urls.txt", &urls);
     let scan = [&["scan"], &arguments(&["--urls", "urls.txt"])[1..]].concat();
     let child = start(folder.path(), &scan);

@@ -3,8 +3,6 @@
 use std::cmp::Ordering;
 use std::io;
 
-use zip::result::ZipError;
-
 use crate::tables::cause::Cause;
 
 /// Why a list cannot be read. `place` is the file as given, or `standard input`.
@@ -42,7 +40,7 @@ pub enum InputError {
         place: String,
         /// Why.
         #[source]
-        source: ZipError,
+        source: Cause,
     },
     /// The Parquet file cannot be read.
     #[error("cannot read the Parquet file {place}")]
