@@ -1,12 +1,12 @@
 //! Rows of NDJSON: an object a line.
 
 use std::fs::File;
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Chosen, MAGIC_OCTETS, Row, Rows, RowsError, unpacked};
+use super::{Chosen, Row, Rows, RowsError, unpacked};
 use crate::source::captures::time_of;
 
 /// Octets of the longest line: a body with every octet escaped, and some more.
@@ -31,12 +31,8 @@ fn push_names(object: &Map<String, Value>, before: &str, names: &mut Vec<String>
 }
 
 /// The rows of a file. A line that is no object is a row that cannot be read; blank lines are none.
-pub(super) fn rows(path: &Path, mut file: File, columns: &Chosen, with_bodies: bool) -> Result<Rows, RowsError> {
-    let open_error = |source| RowsError::Open { path: path.to_owned(), source };
-    let mut head = Vec::new();
-    (&mut file).take(MAGIC_OCTETS).read_to_end(&mut head).map_err(open_error)?;
-    file.seek(SeekFrom::Start(0)).map_err(open_error)?;
-    let text = unpacked(file, &head).map_err(open_error)?;
+pub(super) fn rows(path: &Path, file: File, columns: &Chosen, with_bodies: bool) -> Result<Rows, RowsError> {
+    let text = unpacked(file).map_err(|source| RowsError::Open { path: path.to_owned(), source })?;
     Ok(Box::new(Lines { path: path.to_owned(), text, columns: columns.clone(), with_bodies, line: 0 }))
 }
 
