@@ -11,7 +11,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::{DatasetError, time};
 use crate::origin::URL_OCTETS;
-use crate::source::input::{Found, append_value};
+use crate::source::json_path::{Found, append_value};
 
 /// Names told in a message.
 const NAMES_TOLD: usize = 30;

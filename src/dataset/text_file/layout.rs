@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryViewBuilder, RecordBatch};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 
+use super::cells;
 use super::format::{Syntax, TextInput};
 use super::records::{Batch, Reader, Record, body, fields, unquoted};
-use super::{cells, json};
 use crate::dataset::DatasetError;
 use crate::dataset::annotate::{Annotator, AsOf, Sources};
 use crate::dataset::columns::{ColumnPath, check_free};
-use crate::source::input::{Found, append_value};
+use crate::source::json_path::{self, Found, append_value};
 use crate::tables::text::of_octets;
 
 /// Rows of NDJSON in one of which the URL has to stand, or its path is taken for wrong.
@@ -83,7 +83,7 @@ impl Opened {
             // What is wrong with a line is told when its turn comes.
             let Ok(Some(_)) = self.reader.next_record(&mut line) else { break };
             match append_value(&line, &paths[0], &mut value) {
-                Ok(Found::Missing) => first = first.or_else(|| Some(json::keys(&line))),
+                Ok(Found::Missing) => first = first.or_else(|| Some(json_path::keys(&line).join(", "))),
                 Ok(_) => return Ok(()),
                 Err(_) => {}
             }
@@ -155,9 +155,9 @@ fn append_members(
     for (path, column) in paths.iter().zip(columns) {
         value.clear();
         let found = append_value(record.octets, path, value);
-        match found.map_err(|fault| DatasetError::Line { line: record.line, fault })? {
+        match found.map_err(|fault| DatasetError::Line { line: record.line, fault: fault.into() })? {
             Found::Text => column.append_value(&*value),
-            Found::Null | Found::Missing | Found::Other => column.append_null(),
+            Found::Number | Found::Null | Found::Missing | Found::Other => column.append_null(),
         }
     }
     Ok(())
