@@ -1,9 +1,8 @@
 //! Captures that others made to a snapshot: tables `fetches`, `bodies` and `captures`, without the network.
 //!
 //! Files are indexed side by side, then the newest capture of each origin is read in the order of the files. Held are a
-//! few octets for each URL, 32 for each distinct body, and the bodies whose turn it is.
+//! few octets for each URL, 16 for each distinct body, and the bodies whose turn it is.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
@@ -19,6 +18,8 @@ use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::captures::{Capture, Found, Index};
 use crate::source::folder::{FileRow, Folder};
+use crate::source::input::SeenOrigins;
+use crate::source::mark::{Mark, MarkSet};
 use crate::source::rows::RowFiles;
 use crate::source::warc::{Readers, WarcError, WarcFiles};
 use crate::tables::Table;
@@ -140,7 +141,7 @@ pub fn ingest(
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
             captures: CapturesBuilder::default(),
-            written: HashSet::new(),
+            written: MarkSet::default(),
             classes: Classes::default(),
         },
         totals: IngestTotals::default(),
@@ -261,7 +262,7 @@ impl Run<'_> {
         self.totals.captures = folder.len() as u64;
         self.totals.other_records = folder.skipped();
         let files = Arc::clone(folder);
-        let mut seen = HashSet::new();
+        let mut seen = SeenOrigins::default();
         for file in ordered(&self.pool, 0..folder.len(), move |place| files.read(place)) {
             let (row, body) = file??;
             let is_new = folder_rows::is_new(&row, &mut seen);
@@ -389,8 +390,8 @@ struct Writer<'a> {
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
     captures: CapturesBuilder,
-    /// 32 octets for each distinct body.
-    written: HashSet<BodyHash>,
+    /// 16 octets for each distinct body.
+    written: MarkSet,
     classes: Classes,
 }
 
@@ -398,7 +399,7 @@ impl Writer<'_> {
     fn take(&mut self, taken: Taken) -> Result<(), AuditError> {
         let Taken { fetch, body, capture } = taken;
         if let Some(TakenBody { hash, octets, counts }) = body
-            && self.written.insert(hash)
+            && self.written.insert(Mark::of_hash(&hash))
         {
             self.bodies.push(&hash, &octets, &counts);
         }

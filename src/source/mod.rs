@@ -11,6 +11,7 @@ pub mod history;
 pub mod http;
 pub mod input;
 pub(crate) mod json_path;
+pub mod mark;
 pub(crate) mod packing;
 mod redirect;
 pub mod rows;

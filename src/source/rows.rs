@@ -15,8 +15,9 @@ use ::parquet::errors::ParquetError;
 use arrow::error::ArrowError;
 use thiserror::Error;
 
-use super::captures::{Capture, DAMAGES_MAX, Found, key};
+use super::captures::{Capture, DAMAGES_MAX, Found};
 use super::folder::BODY_OCTETS;
+use super::mark::Mark;
 use super::packing::{PACKING_OCTETS, Packing, beginning};
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
@@ -228,7 +229,7 @@ impl RowFiles {
             };
             match row.origin() {
                 Ok(origin) => index.captures.push(Found {
-                    key: key(&origin.robots_url()),
+                    url: Mark::of_name(&origin.robots_url()),
                     capture: Capture::new(row.time, file, at, 0),
                     is_robots_txt: true,
                     is_whole: true,

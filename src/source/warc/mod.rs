@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::captures::{Capture, DAMAGES_MAX, Found, key};
+use super::captures::{Capture, DAMAGES_MAX, Found};
+use super::mark::Mark;
 use super::redirect::Place;
 use crate::robots::access::Reason;
 use crate::tables::captures::Fault;
@@ -239,7 +240,7 @@ impl FileIndex {
             Ok(place) => {
                 let is_not_modified = record.block.get(9..12) == Some(b"304");
                 self.captures.push(Found {
-                    key: key(&place.url()),
+                    url: Mark::of_name(&place.url()),
                     capture: Capture::new(record.head.time(), file, record.at, record.head.length),
                     is_robots_txt: place.is_robots_txt(),
                     is_whole: kind == Kind::Resource || (kind == Kind::Response && !is_not_modified),
