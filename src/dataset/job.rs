@@ -18,7 +18,8 @@ use super::DatasetError;
 use super::annotate::{Annotator, Settings};
 use super::filter::{self, Places};
 use super::keep::{Expression, Rules};
-use super::parquet_file::{self, Input, Shape};
+use super::parquet_file::{self, Input};
+use super::shape::Shape;
 use super::stats;
 use super::tally::Tally;
 use super::text_file::{self, TextInput, Treatment};
@@ -194,7 +195,7 @@ impl Job {
     fn check(&self, input: &Opened) -> Result<(), DatasetError> {
         let input = match input {
             Opened::Parquet(input) => input,
-            Opened::Text(_) if self.annotator.has_stats() => return Err(DatasetError::StatsOfText),
+            Opened::Text(_) if self.annotator.stats_asked().is_some() => return Err(DatasetError::StatsOfText),
             Opened::Text(text) => return text_file::check(&self.annotator, text, &self.task.treatment()?),
         };
         self.annotator.sources(input.fields())?;

@@ -123,7 +123,7 @@ pub(in crate::cli) struct AnnotateArgs {
     #[arg(long, value_name = "COLUMN", requires = "sidecar")]
     pub(in crate::cli) id_column: Option<String>,
     /// Read Arrow IPC on stdin and write it on stdout, batch for batch
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite", "stats"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite"])]
     pub(in crate::cli) stream: Option<StreamFormat>,
     #[command(flatten)]
     pub(in crate::cli) stats: StatsArgs,
