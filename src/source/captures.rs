@@ -3,10 +3,11 @@
 //! What a capture says is read from its file when its turn comes; see `warc` and `table_in`.
 
 use super::mark::{Mark, MarkMap};
+use crate::tables::captures::Fault;
 use crate::tables::fetches::Timestamp;
 
 /// Damages of one file that are told one by one; further ones are counted only.
-pub const DAMAGES_MAX: usize = 10_000;
+const DAMAGES_MAX: usize = 10_000;
 
 /// Stands for a capture that does not say when it was made: older than any other.
 const NO_TIME: Timestamp = Timestamp::MIN;
@@ -47,6 +48,40 @@ pub struct Found {
     pub is_robots_txt: bool,
     /// Whether it holds an answer itself.
     pub is_whole: bool,
+}
+
+/// A damage: what is no whole record or row, or is one of nothing that has an origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// Where it is: the octet at which the record or its member begins, or the row counted from 1.
+    pub at: u64,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What the first reading of a file finds.
+#[derive(Debug, Clone, Default)]
+pub struct FileIndex {
+    /// Captures of http(s) resources.
+    pub captures: Vec<Found>,
+    /// Captures of other resources: of DNS answers, for example.
+    pub other_schemes: u64,
+    /// Records that are no captures: requests, metadata and the like.
+    pub other_records: u64,
+    /// The first damages.
+    pub damages: Vec<Damage>,
+    /// All damages.
+    pub damaged: u64,
+}
+
+impl FileIndex {
+    /// Counts a damage, and keeps it while there are few.
+    pub(super) fn damage(&mut self, damage: Damage) {
+        self.damaged += 1;
+        if self.damages.len() < DAMAGES_MAX {
+            self.damages.push(damage);
+        }
+    }
 }
 
 /// The captures of all URLs.

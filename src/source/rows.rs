@@ -15,7 +15,7 @@ use ::parquet::errors::ParquetError;
 use arrow::error::ArrowError;
 use thiserror::Error;
 
-use super::captures::{Capture, DAMAGES_MAX, Found};
+use super::captures::{Capture, Damage, FileIndex, Found};
 use super::folder::BODY_OCTETS;
 use super::mark::Mark;
 use super::packing::{PACKING_OCTETS, Packing, beginning};
@@ -153,26 +153,6 @@ enum Format {
     Sqlite,
 }
 
-/// What the first reading of a file finds.
-#[derive(Debug, Default)]
-pub struct RowIndex {
-    /// Rows that name an origin.
-    pub captures: Vec<Found>,
-    /// The first rows that do not, counted from 0, and why.
-    pub damages: Vec<(u64, Fault)>,
-    /// All rows that do not.
-    pub damaged: u64,
-}
-
-impl RowIndex {
-    fn damage(&mut self, at: u64, fault: Fault) {
-        self.damaged += 1;
-        if self.damages.len() < DAMAGES_MAX {
-            self.damages.push((at, fault));
-        }
-    }
-}
-
 /// What a row says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowSeen {
@@ -220,11 +200,11 @@ impl RowFiles {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn index(&self, file: u32) -> Result<RowIndex, RowsError> {
-        let mut index = RowIndex::default();
+    pub fn index(&self, file: u32) -> Result<FileIndex, RowsError> {
+        let mut index = FileIndex::default();
         for (row, at) in self.files[file as usize].rows(false)?.zip(0..) {
             let Some(row) = row? else {
-                index.damage(at, Fault::Row);
+                index.damage(Damage { at: at + 1, fault: Fault::Row });
                 continue;
             };
             match row.origin() {
@@ -234,7 +214,7 @@ impl RowFiles {
                     is_robots_txt: true,
                     is_whole: true,
                 }),
-                Err(_) => index.damage(at, Fault::Target),
+                Err(_) => index.damage(Damage { at: at + 1, fault: Fault::Target }),
             }
         }
         Ok(index)

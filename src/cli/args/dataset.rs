@@ -116,7 +116,7 @@ pub(in crate::cli) struct AnnotateArgs {
     pub(in crate::cli) ask: AskArgs,
     #[command(flatten)]
     pub(in crate::cli) columns: ColumnArgs,
-    /// Write only the id, the URL and the added columns, for a later join (Parquet only)
+    /// Write only the id, the URL and the added columns, for a later join; in the format of the input
     #[arg(long)]
     pub(in crate::cli) sidecar: bool,
     /// Column that tells rows apart [default: their number, from 0 on]
