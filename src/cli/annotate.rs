@@ -67,7 +67,7 @@ fn stream(global: &Global, annotator: &Annotator, losses: Option<Losses<'_>>) ->
             losses.write(annotator, false)?;
         }
         Some(losses) => {
-            show::remark(&format!("{} is not written: the stream was not read to its end", losses.path.display()))
+            show::remark(&format!("{} is not written: the stream was not read to its end", losses.path.display()));
         }
         None => {}
     }

@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::serialized_reader::SerializedPageReader;
 use rayon::ThreadPool;
 
-use super::{Counter, Stats};
+use super::{Counter, Stats, StatsColumns};
 use crate::audit::pipeline::ordered;
 use crate::dataset::DatasetError;
 use crate::dataset::annotate::{Annotator, Sources};
@@ -37,7 +37,7 @@ impl PieceCounter {
         piece: Range<usize>,
     ) -> Option<Self> {
         let counter = Counter::begin(annotator, sources)?;
-        let path = sources.stats.as_ref().and_then(|columns| columns.text());
+        let path = sources.stats.as_ref().and_then(StatsColumns::text);
         let leaf = path.and_then(|path| path.leaves(input.schema()).first().copied());
         Some(Self { counter, texts: leaf.map(|leaf| Texts::new(input, leaf, piece)) })
     }

@@ -12,7 +12,7 @@ use super::treatment::Treatment;
 use crate::dataset::DatasetError;
 use crate::dataset::annotate::{Annotator, AsOf, Sources};
 use crate::dataset::columns::{ColumnPath, check_free};
-use crate::dataset::stats::Typing;
+use crate::dataset::stats::{StatsColumns, Typing};
 use crate::source::json_path::{self, Found, Path, Value};
 use crate::tables::text::of_octets;
 
@@ -170,11 +170,11 @@ impl Layout {
         let sources = annotator.sources_in(&all, Typing::Untyped)?;
         let mut wanted = Vec::new();
         let columns = [Some(&sources.urls), sources.times.as_ref()].into_iter().flatten();
-        for path in columns.chain(sources.stats.iter().flat_map(|columns| columns.values())) {
+        for path in columns.chain(sources.stats.iter().flat_map(StatsColumns::values)) {
             add_column(&mut wanted, path.column(), Role::Text, true);
         }
         let schema = schema(&wanted);
-        let text = sources.stats.as_ref().and_then(|columns| columns.text()).map(ColumnPath::column);
+        let text = sources.stats.as_ref().and_then(StatsColumns::text).map(ColumnPath::column);
         wanted.extend(text.map(|name| Wanted { name: name.to_owned(), role: Role::Length, is_asked: true }));
         let id = treatment.id_column().map(|id| ColumnPath::find(&all, id)).transpose()?;
         let id = id.as_ref().map(ColumnPath::column);
