@@ -1,9 +1,8 @@
 //! Captures that others made to a snapshot: tables `fetches`, `bodies` and `captures`, without the network.
 //!
 //! Files are indexed side by side, then the newest capture of each origin is read in the order of the files. Held are a
-//! few octets for each URL, 32 for each distinct body, and the bodies whose turn it is.
+//! few octets for each URL, 16 for each distinct body, and the bodies whose turn it is.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
@@ -17,13 +16,15 @@ use super::pipeline::{self, ordered};
 use super::totals::{Classes, LineTotals};
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
-use crate::source::captures::{Capture, Found, Index};
+use crate::source::captures::{Capture, Damage, FileIndex, Found, Index};
 use crate::source::folder::{FileRow, Folder};
+use crate::source::input::SeenOrigins;
+use crate::source::mark::{Mark, MarkSet};
 use crate::source::rows::RowFiles;
 use crate::source::warc::{Readers, WarcError, WarcFiles};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
-use crate::tables::captures::{CaptureRow, CapturesBuilder, Fault, Use};
+use crate::tables::captures::{CaptureRow, CapturesBuilder, Use};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
 
 /// Captures read as one piece of work, and octets of their records after which a piece ends.
@@ -140,7 +141,7 @@ pub fn ingest(
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
             captures: CapturesBuilder::default(),
-            written: HashSet::new(),
+            written: MarkSet::default(),
             classes: Classes::default(),
         },
         totals: IngestTotals::default(),
@@ -161,7 +162,8 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn warc(&mut self, files: &Arc<WarcFiles>) -> Result<(), AuditError> {
-        let (index, damages) = self.index_warc(files)?;
+        let read = Arc::clone(files);
+        let (index, damages) = self.index(files.len(), |file| files.name(file), move |file| Ok(read.index(file)?))?;
         let robots_txts = self.count(&index);
         let index = Arc::new(index);
         (self.writer.observer)(Event::Stage(Stage::Ingest, Some(robots_txts.len() as u64)));
@@ -180,12 +182,16 @@ impl Run<'_> {
     }
 
     /// First reading: the captures of every URL, and what is damaged.
-    fn index_warc(&mut self, files: &Arc<WarcFiles>) -> Result<(Index, Vec<CaptureRow>), AuditError> {
+    fn index(
+        &mut self,
+        files: usize,
+        name: impl Fn(u32) -> String,
+        read: impl Fn(u32) -> Result<FileIndex, AuditError> + Send + Sync + 'static,
+    ) -> Result<(Index, Vec<CaptureRow>), AuditError> {
         (self.writer.observer)(Event::Stage(Stage::Index, None));
         let (mut index, mut damages) = (Index::default(), Vec::new());
-        let numbers = 0..u32::try_from(files.len()).unwrap_or(u32::MAX);
-        let read = Arc::clone(files);
-        let indexed = ordered(&self.pool, numbers.clone(), move |file| read.index(file));
+        let numbers = 0..u32::try_from(files).unwrap_or(u32::MAX);
+        let indexed = ordered(&self.pool, numbers.clone(), read);
         for (file, found) in numbers.zip(indexed) {
             let found = found??;
             self.totals.files += 1;
@@ -195,8 +201,7 @@ impl Run<'_> {
             self.totals.damaged += found.damaged;
             self.totals.untold += found.damaged - found.damages.len() as u64;
             self.add(&mut index, &found.captures);
-            let told = found.damages.iter().map(|damage| damage_row(files.name(file), damage.at, damage.fault));
-            damages.extend(told);
+            damages.extend(found.damages.iter().map(|damage| damage_row(name(file), damage)));
         }
         Ok((index, damages))
     }
@@ -217,20 +222,8 @@ impl Run<'_> {
     }
 
     fn rows(&mut self, files: &Arc<RowFiles>) -> Result<(), AuditError> {
-        (self.writer.observer)(Event::Stage(Stage::Index, None));
-        let (mut index, mut damages) = (Index::default(), Vec::new());
-        let numbers = 0..u32::try_from(files.len()).unwrap_or(u32::MAX);
         let read = Arc::clone(files);
-        let indexed = ordered(&self.pool, numbers.clone(), move |file| read.index(file));
-        for (file, found) in numbers.zip(indexed) {
-            let found = found??;
-            self.totals.files += 1;
-            self.totals.captures += found.captures.len() as u64;
-            self.totals.damaged += found.damaged;
-            self.totals.untold += found.damaged - found.damages.len() as u64;
-            self.add(&mut index, &found.captures);
-            damages.extend(found.damages.iter().map(|(at, fault)| damage_row(files.name(file), at + 1, *fault)));
-        }
+        let (index, damages) = self.index(files.len(), |file| files.name(file), move |file| Ok(read.index(file)?))?;
         let robots_txts = self.count(&index);
         drop(index);
         (self.writer.observer)(Event::Stage(Stage::Ingest, Some(robots_txts.len() as u64)));
@@ -261,7 +254,7 @@ impl Run<'_> {
         self.totals.captures = folder.len() as u64;
         self.totals.other_records = folder.skipped();
         let files = Arc::clone(folder);
-        let mut seen = HashSet::new();
+        let mut seen = SeenOrigins::default();
         for file in ordered(&self.pool, 0..folder.len(), move |place| files.read(place)) {
             let (row, body) = file??;
             let is_new = folder_rows::is_new(&row, &mut seen);
@@ -315,7 +308,7 @@ impl CaptureRow {
     }
 }
 
-fn damage_row(file: String, place: u64, fault: Fault) -> CaptureRow {
+fn damage_row(file: String, damage: &Damage) -> CaptureRow {
     CaptureRow {
         origin: None,
         target_uri: None,
@@ -323,8 +316,8 @@ fn damage_row(file: String, place: u64, fault: Fault) -> CaptureRow {
         used_as: Use::Damaged,
         captures: None,
         file,
-        place: i64::try_from(place).unwrap_or(i64::MAX),
-        fault: Some(fault),
+        place: i64::try_from(damage.at).unwrap_or(i64::MAX),
+        fault: Some(damage.fault),
     }
 }
 
@@ -389,8 +382,8 @@ struct Writer<'a> {
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
     captures: CapturesBuilder,
-    /// 32 octets for each distinct body.
-    written: HashSet<BodyHash>,
+    /// 16 octets for each distinct body.
+    written: MarkSet,
     classes: Classes,
 }
 
@@ -398,7 +391,7 @@ impl Writer<'_> {
     fn take(&mut self, taken: Taken) -> Result<(), AuditError> {
         let Taken { fetch, body, capture } = taken;
         if let Some(TakenBody { hash, octets, counts }) = body
-            && self.written.insert(hash)
+            && self.written.insert(Mark::of_hash(&hash))
         {
             self.bodies.push(&hash, &octets, &counts);
         }

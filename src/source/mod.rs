@@ -10,6 +10,9 @@ pub mod history;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod input;
+pub(crate) mod json_path;
+pub mod mark;
+pub(crate) mod packing;
 mod redirect;
 pub mod rows;
 pub mod snapshot;

@@ -13,18 +13,22 @@ use std::path::{Path, PathBuf};
 
 use ::parquet::errors::ParquetError;
 use arrow::error::ArrowError;
-use flate2::bufread::MultiGzDecoder;
 use thiserror::Error;
 
-use super::captures::{Capture, DAMAGES_MAX, Found, key};
+use super::captures::{Capture, Damage, FileIndex, Found};
 use super::folder::BODY_OCTETS;
+use super::mark::Mark;
+use super::packing::{PACKING_OCTETS, Packing, beginning};
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
 use crate::tables::captures::Fault;
 use crate::tables::fetches::{Observation, Timestamp};
 
 /// Octets that tell a format.
-const MAGIC_OCTETS: u64 = 16;
+const MAGIC_OCTETS: usize = 16;
+
+/// Octets that a text is read ahead.
+const BUFFER_OCTETS: usize = 128 * 1024;
 
 /// What can go wrong with rows.
 #[derive(Debug, Error)]
@@ -149,26 +153,6 @@ enum Format {
     Sqlite,
 }
 
-/// What the first reading of a file finds.
-#[derive(Debug, Default)]
-pub struct RowIndex {
-    /// Rows that name an origin.
-    pub captures: Vec<Found>,
-    /// The first rows that do not, counted from 0, and why.
-    pub damages: Vec<(u64, Fault)>,
-    /// All rows that do not.
-    pub damaged: u64,
-}
-
-impl RowIndex {
-    fn damage(&mut self, at: u64, fault: Fault) {
-        self.damaged += 1;
-        if self.damages.len() < DAMAGES_MAX {
-            self.damages.push((at, fault));
-        }
-    }
-}
-
 /// What a row says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowSeen {
@@ -216,21 +200,21 @@ impl RowFiles {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn index(&self, file: u32) -> Result<RowIndex, RowsError> {
-        let mut index = RowIndex::default();
+    pub fn index(&self, file: u32) -> Result<FileIndex, RowsError> {
+        let mut index = FileIndex::default();
         for (row, at) in self.files[file as usize].rows(false)?.zip(0..) {
             let Some(row) = row? else {
-                index.damage(at, Fault::Row);
+                index.damage(Damage { at: at + 1, fault: Fault::Row });
                 continue;
             };
             match row.origin() {
                 Ok(origin) => index.captures.push(Found {
-                    key: key(&origin.robots_url()),
+                    url: Mark::of_name(&origin.robots_url()),
                     capture: Capture::new(row.time, file, at, 0),
                     is_robots_txt: true,
                     is_whole: true,
                 }),
-                Err(_) => index.damage(at, Fault::Target),
+                Err(_) => index.damage(Damage { at: at + 1, fault: Fault::Target }),
             }
         }
         Ok(index)
@@ -260,16 +244,14 @@ impl RowFiles {
 impl RowFile {
     fn open(path: &Path, columns: &RowColumns) -> Result<Self, RowsError> {
         let open_error = |source| RowsError::Open { path: path.to_owned(), source };
-        let mut head = Vec::new();
         let mut file = File::open(path).map_err(open_error)?;
-        (&mut file).take(MAGIC_OCTETS).read_to_end(&mut head).map_err(open_error)?;
-        file.seek(SeekFrom::Start(0)).map_err(open_error)?;
+        let head = beginning(&mut file, MAGIC_OCTETS).map_err(open_error)?;
         let (format, found) = match &head[..] {
             [b'P', b'A', b'R', b'1', ..] => (Format::Parquet, parquet::columns(path, &file)?),
             #[cfg(feature = "sqlite")]
             head if head.starts_with(sqlite::MAGIC) => (Format::Sqlite, sqlite::columns(path)?),
-            head => {
-                let first = first_line(file, head, path)?;
+            _ => {
+                let first = first_line(file, path)?;
                 (Format::Json, json::columns(&first).ok_or_else(|| RowsError::Format { path: path.to_owned() })?)
             }
         };
@@ -287,19 +269,18 @@ impl RowFile {
     }
 }
 
-/// A text whose compression, told by its first octets, is undone.
-fn unpacked(file: File, head: &[u8]) -> io::Result<Box<dyn BufRead>> {
-    let buffered = BufReader::with_capacity(128 * 1024, file);
-    Ok(match head {
-        [0x1F, 0x8B, ..] => Box::new(BufReader::new(MultiGzDecoder::new(buffered))),
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(BufReader::new(zstd::Decoder::with_buffer(buffered)?)),
-        _ => Box::new(buffered),
-    })
+/// A text, unpacked.
+fn unpacked(mut file: File) -> io::Result<Box<dyn BufRead>> {
+    file.seek(SeekFrom::Start(0))?;
+    let packing = Packing::of(&beginning(&mut file, PACKING_OCTETS)?);
+    file.seek(SeekFrom::Start(0))?;
+    let text = packing.unpack(BufReader::with_capacity(BUFFER_OCTETS, file))?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER_OCTETS, text)))
 }
 
-fn first_line(file: File, head: &[u8], path: &Path) -> Result<Vec<u8>, RowsError> {
+fn first_line(file: File, path: &Path) -> Result<Vec<u8>, RowsError> {
     let read_error = |source| RowsError::Read { path: path.to_owned(), line: 1, source };
-    let mut text = unpacked(file, head).map_err(read_error)?.take(json::LINE_OCTETS);
+    let mut text = unpacked(file).map_err(read_error)?.take(json::LINE_OCTETS);
     let mut line = Vec::new();
     while line.trim_ascii().is_empty() {
         line.clear();
@@ -393,6 +374,19 @@ fn class(status: Option<i64>, body: Option<&[u8]>) -> (FetchClass, Option<Reason
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::packing::packed_in_every_way;
+
+    #[test]
+    fn packings_are_told_by_content() {
+        let text = b"\n{\"origin\":\"https://a.test\",\"body\":\"x\"}\n{\"origin\":\"https://b.test\",\"body\":null}\n";
+        for (name, octets) in packed_in_every_way(text) {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), octets).unwrap();
+            let files = RowFiles::open(&[file.path().to_owned()], &RowColumns::default()).unwrap();
+            let seen = files.see(0, vec![0, 1]).unwrap().map(|seen| seen.unwrap().origin.as_str().to_owned());
+            assert_eq!(seen.collect::<Vec<_>>(), ["https://a.test", "https://b.test"], "{name}");
+        }
+    }
 
     #[test]
     fn classes_of_rows() {

@@ -13,6 +13,7 @@ use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::history::History;
 use crate::source::http::Fetched;
+use crate::source::mark::{Mark, MarkSet};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder};
@@ -22,13 +23,6 @@ const HELD_ROWS: usize = 1_024;
 /// Octets of bodies held before they are written.
 const HELD_OCTETS: usize = 8 << 20;
 
-/// The beginning of a body's SHA-256: no two bodies are found that share it.
-type Mark = [u8; 16];
-
-fn mark(hash: &BodyHash) -> Mark {
-    std::array::from_fn(|place| hash[place])
-}
-
 /// Writes rows as they come.
 pub(super) struct Writer<'a> {
     matching: Matching,
@@ -37,7 +31,7 @@ pub(super) struct Writer<'a> {
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
     /// 16 octets for each distinct body.
-    written: HashSet<Mark>,
+    written: MarkSet,
     /// Bodies of an earlier run that rows name and this one has not written.
     wanted: HashSet<BodyHash>,
     classes: Classes,
@@ -52,7 +46,7 @@ impl<'a> Writer<'a> {
             observer,
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
-            written: std::mem::take(&mut done.bodies).iter().map(mark).collect(),
+            written: std::mem::take(&mut done.bodies).iter().map(Mark::of_hash).collect(),
             wanted: std::mem::take(&mut done.wanted),
             classes: done.classes,
         }
@@ -71,7 +65,7 @@ impl<'a> Writer<'a> {
     }
 
     fn body(&mut self, hash: BodyHash, body: &[u8]) {
-        if self.written.insert(mark(&hash)) {
+        if self.written.insert(Mark::of_hash(&hash)) {
             self.parts.count_body(body.len());
             self.bodies.push(&hash, body, &BodyCounts::of(&Robots::parse(body, self.matching)));
         }
@@ -80,7 +74,7 @@ impl<'a> Writer<'a> {
     /// Copies the bodies that rows name and that no answer of this run brought.
     pub(super) fn add_earlier_bodies(&mut self, history: Option<&History>) -> Result<(), AuditError> {
         let mut wanted = std::mem::take(&mut self.wanted);
-        wanted.retain(|hash| !self.written.contains(&mark(hash)));
+        wanted.retain(|hash| !self.written.contains(&Mark::of_hash(hash)));
         let wanted = Arc::new(wanted);
         let bodies = history.into_iter().flat_map(|history| history.bodies_named(Arc::clone(&wanted)));
         for body in bodies {
@@ -90,7 +84,7 @@ impl<'a> Writer<'a> {
                 self.flush()?;
             }
         }
-        let is_whole = wanted.iter().all(|hash| self.written.contains(&mark(hash)));
+        let is_whole = wanted.iter().all(|hash| self.written.contains(&Mark::of_hash(hash)));
         if is_whole { Ok(()) } else { Err(AuditError::BodiesGone) }
     }
 

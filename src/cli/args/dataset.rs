@@ -116,14 +116,14 @@ pub(in crate::cli) struct AnnotateArgs {
     pub(in crate::cli) ask: AskArgs,
     #[command(flatten)]
     pub(in crate::cli) columns: ColumnArgs,
-    /// Write only the id, the URL and the added columns, for a later join (Parquet only)
+    /// Write only the id, the URL and the added columns, for a later join; in the format of the input
     #[arg(long)]
     pub(in crate::cli) sidecar: bool,
     /// Column that tells rows apart [default: their number, from 0 on]
     #[arg(long, value_name = "COLUMN", requires = "sidecar")]
     pub(in crate::cli) id_column: Option<String>,
     /// Read Arrow IPC on stdin and write it on stdout, batch for batch
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite", "stats"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite"])]
     pub(in crate::cli) stream: Option<StreamFormat>,
     #[command(flatten)]
     pub(in crate::cli) stats: StatsArgs,

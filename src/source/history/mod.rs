@@ -8,20 +8,15 @@ pub mod freshness;
 mod rows;
 mod texts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
-
-use ahash::RandomState;
-use sha2::{Digest, Sha256};
 
 use self::earlier::Earlier;
 use self::rows::Columns;
+use super::mark::{Mark, MarkMap};
 use super::snapshot::{Snapshot, SnapshotError};
 use crate::origin::Origin;
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Timestamp};
-
-/// Half a SHA-256 of an origin: names that collide cannot be made, and it is shorter than most names.
-type Key = [u8; 16];
 
 /// What an earlier run knows of its origins.
 ///
@@ -30,7 +25,7 @@ type Key = [u8; 16];
 #[derive(Debug)]
 pub struct History {
     snapshot: Snapshot,
-    origins: HashMap<Key, Known, RandomState>,
+    origins: MarkMap<Known>,
 }
 
 /// What is known of one origin, and when it was asked.
@@ -46,7 +41,7 @@ impl History {
     /// # Errors
     /// A file that cannot be read, or a value that this version does not know.
     pub fn open(snapshot: &Snapshot) -> Result<Self, SnapshotError> {
-        let mut history = Self { snapshot: snapshot.clone(), origins: HashMap::default() };
+        let mut history = Self { snapshot: snapshot.clone(), origins: MarkMap::default() };
         let mut rows_before = 0;
         for batch in snapshot.fetches() {
             let batch = batch?;
@@ -64,11 +59,12 @@ impl History {
 
     fn add(&mut self, origin: &Origin, fetch_time: Timestamp, earlier: Option<Earlier>) {
         let known = Known { fetch_time, earlier };
-        match self.origins.get_mut(&key(origin)) {
+        let mark = Mark::of_name(origin.as_str());
+        match self.origins.get_mut(&mark) {
             Some(before) if before.fetch_time > fetch_time => {}
             Some(before) => *before = known,
             None => {
-                self.origins.insert(key(origin), known);
+                self.origins.insert(mark, known);
             }
         }
     }
@@ -76,7 +72,7 @@ impl History {
     /// What is known of an origin and of use now.
     #[must_use]
     pub fn find(&self, origin: &Origin) -> Option<&Earlier> {
-        self.origins.get(&key(origin))?.earlier.as_ref()
+        self.origins.get(&Mark::of_name(origin.as_str()))?.earlier.as_ref()
     }
 
     /// Origins that were asked.
@@ -107,9 +103,4 @@ pub fn earlier_of(row: &FetchRow) -> Option<Earlier> {
     rows.push(row);
     // Through the same door as rows of a snapshot, so that there is one set of rules.
     Columns::of(&rows.finish()).row(0).ok().flatten()?.earlier
-}
-
-fn key(origin: &Origin) -> Key {
-    let hash: [u8; 32] = Sha256::digest(origin.as_str()).into();
-    std::array::from_fn(|place| hash[place])
 }

@@ -8,8 +8,9 @@ use super::record::{Head, Item, Kind, Record, Records};
 use super::{WarcError, WarcFiles, target, target_uri};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
-use crate::source::captures::{Capture, Index, key};
+use crate::source::captures::{Capture, Index};
 use crate::source::folder::BODY_OCTETS;
+use crate::source::mark::Mark;
 use crate::source::redirect::Place;
 use crate::tables::fetches::{Observation, Redirect};
 use crate::tables::text::of_octets;
@@ -93,7 +94,9 @@ impl<'a> Readers<'a> {
                 return Ok(End::of(FetchClass::RedirectLimit));
             }
             // What is not in the files says neither yes nor no.
-            let Some(entry) = self.index.get(&key(&to.url())) else { return Ok(End::of(FetchClass::NotCollected)) };
+            let Some(entry) = self.index.get(Mark::of_name(&to.url())) else {
+                return Ok(End::of(FetchClass::NotCollected));
+            };
             if (place.origin().scheme(), to.origin().scheme()) == (Scheme::Https, Scheme::Http) {
                 seen.flags.insert(Flag::Downgraded);
             }
@@ -130,7 +133,7 @@ impl<'a> Readers<'a> {
     fn earlier(&mut self, place: &Place, head: &Head) -> Result<Option<Record>, WarcError> {
         let named = target_uri(head, "WARC-Refers-To-Target-URI").and_then(|uri| Place::of_absolute(uri).ok());
         let url = named.as_ref().unwrap_or(place).url();
-        let Some(capture) = self.index.get(&key(&url)).and_then(|entry| entry.whole) else { return Ok(None) };
+        let Some(capture) = self.index.get(Mark::of_name(&url)).and_then(|entry| entry.whole) else { return Ok(None) };
         let earlier = self.record(capture)?;
         let digest = |head: &Head| head.field("WARC-Payload-Digest").map(<[u8]>::to_ascii_lowercase);
         // Where one of them says nothing of its payload, the name has to do.

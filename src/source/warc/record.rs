@@ -6,6 +6,7 @@
 use std::io::{self, BufRead, Read, Seek};
 
 use super::member::{Members, Packing, RECORD_MAGIC, skip_line_ends};
+use crate::source::captures::Damage;
 use crate::tables::captures::Fault;
 use crate::tables::fetches::Timestamp;
 
@@ -43,15 +44,6 @@ pub(super) struct Record {
     pub(super) head: Head,
     /// The beginning of the block, as much as was asked for.
     pub(super) block: Vec<u8>,
-}
-
-/// A damage: octets that are no whole record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Damage {
-    /// Where the damaged record, or its member, begins.
-    pub at: u64,
-    /// What is wrong.
-    pub fault: Fault,
 }
 
 /// What comes next in a file.
