@@ -22,7 +22,7 @@ use crate::tables::text::for_people;
 /// Audits.
 pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let start = Start::now();
-    let options = global.options(args.ask.options())?;
+    let options = global.options(args.compare.options().or(args.ask.options()))?;
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let warc = args.from.strip_prefix(WARC_PREFIX).map(ingest::warc).transpose()?;
     let mut source = if warc.is_none() { Some(source(&args.from)?) } else { None };

@@ -10,7 +10,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::args::{AskArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs};
+use super::args::{
+    AskArgs, CompareArgs, DemoArgs, Global, LiveArgs, MannersArgs, OutputArgs, RunArgs, ScanArgs, UrlArgs,
+};
 use super::exit::{Exit, Failed};
 use super::faults::faults;
 use super::scan::run_scan;
@@ -73,14 +75,8 @@ fn scan_args(args: &DemoArgs, web: &DemoWeb) -> anyhow::Result<ScanArgs> {
             manners: MannersArgs::default(),
         },
         urls: UrlArgs { urls: vec![urls.to_string_lossy().into_owned()], url_column: None },
-        ask: AskArgs {
-            crawlers: None,
-            registry: None,
-            policy: None,
-            matching: None,
-            compare_matching: false,
-            exact_tokens: false,
-        },
+        ask: AskArgs { crawlers: None, registry: None, policy: None, matching: None, exact_tokens: false },
+        compare: CompareArgs::default(),
         output: OutputArgs { output: args.output.clone() },
     })
 }

@@ -65,7 +65,7 @@ impl Start {
 
 /// Fetches, then audits.
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
-    let options = global.options(args.live.options().or(args.ask.options()))?;
+    let options = global.options(args.live.options().or(args.compare.options()).or(args.ask.options()))?;
     let settings = live::settings_with_history(&options, &args.output.output)?;
     let totals = run_scan(global, args, &options, settings, "scan")?;
     totals.map_or(Ok(Exit::Done), |totals| exit_of(&totals, &args.live))

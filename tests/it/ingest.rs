@@ -449,6 +449,16 @@ fn names_of_which_everything_is_refused() {
     fs::rename(folder.path().join("names.parquet"), folder.path().join("names/part-00000.parquet")).expect("renamed");
     let rows = table(folder.path(), "names", &["name", "n_origins", "n_blocked", "n_partial", "n_unknown"]);
     assert_eq!(rows, [["www.a.test", "1", "1", "0", "0"].map(|cell| Some(cell.to_owned())).to_vec()]);
+    let (printed, _) = list(&["--crawlers", "GPTBot", "--format", "json"]);
+    list(&["--crawlers", "GPTBot", "-o", "new/folder/names.json"]);
+    assert_eq!(fs::read_to_string(folder.path().join("new/folder/names.json")).expect("written"), printed);
+    let told: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!((&told["level"], &told["known"], &told["unsettled"]), (&"host".into(), &3.into(), &0.into()));
+    assert_eq!(told["names"][0]["name"], "www.a.test");
+    assert_eq!(told["names"][0]["n_blocked"], 1);
+    let nowhere = ["report", "blocklist", "--from", "out", "--crawlers", "GPTBot", "-o", "names/part-00000.parquet/x"];
+    let (_, stderr) = run(folder.path(), &nowhere, 3);
+    assert!(stderr.contains("cannot make names/part-00000.parquet"), "{stderr}");
     let what = ["report", "blocklist", "--from", "out", "--crawlers", "Bingbot"];
     let (_, stderr) = run(folder.path(), &what, 3);
     assert!(stderr.contains("the tables say nothing of Bingbot; audit again with --crawlers"), "{stderr}");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::screen::{COLUMNS, Ink, Screen, counted, fitted, grouped, width};
+use super::screen::{COLUMNS, Ink, Screen, counted, fitted, grouped, widest};
 use super::words::{ink, parting, reason, training_words};
 use super::{Checked, grid};
 use crate::audit::explain::context::ContextLine;
@@ -74,11 +74,11 @@ pub(super) fn whole(
     let crawler = &checked.plan.crawlers[place].token;
     let is_it = |known: &str| known.eq_ignore_ascii_case(crawler);
     screen.heading("Side by side");
-    grid::crawlers(screen, checked.common, common, url, is_it);
-    let mut names = checked.common.crawlers.iter().map(|known| known.token.as_str());
-    if !names.clone().any(is_it) {
-        let columns = names.by_ref().map(width).max().unwrap_or(0);
-        grid::crawler(screen, crawler, columns, true, &panel.explain(place, url.as_bytes()));
+    let known = || checked.common.crawlers.iter().map(|known| known.token.as_str());
+    let name_columns = widest(known().chain([crawler.as_str()]));
+    grid::crawlers(screen, checked.common, common, url, name_columns, is_it);
+    if !known().any(is_it) {
+        grid::crawler(screen, crawler, name_columns, true, &panel.explain(place, url.as_bytes()));
     }
     screen.heading(REPORTED);
     training(screen, checked, url);
