@@ -24,7 +24,7 @@ use crate::source::rows::RowFiles;
 use crate::source::warc::{Readers, WarcError, WarcFiles};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
-use crate::tables::captures::{CaptureRow, CapturesBuilder, Use};
+use crate::tables::captures::{CaptureRow, CapturesBuilder, FaultCounts, Use};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
 
 /// Captures read as one piece of work, and octets of their records after which a piece ends.
@@ -62,7 +62,7 @@ pub struct IngestTotals {
     /// Records that are no captures, or entries of a folder that hold no body.
     pub other_records: u64,
     /// What is damaged and was passed over.
-    pub damaged: u64,
+    pub faults: FaultCounts,
     /// Damages that have no row in `captures`, since their file has too many.
     pub untold: u64,
     /// Distinct bodies.
@@ -198,8 +198,8 @@ impl Run<'_> {
             self.totals.captures += found.captures.len() as u64 + found.other_schemes;
             self.totals.other_targets += found.other_schemes;
             self.totals.other_records += found.other_records;
-            self.totals.damaged += found.damaged;
-            self.totals.untold += found.damaged - found.damages.len() as u64;
+            self.totals.faults.add(&found.faults);
+            self.totals.untold += found.faults.total() - found.damages.len() as u64;
             self.add(&mut index, &found.captures);
             damages.extend(found.damages.iter().map(|damage| damage_row(name(file), damage)));
         }

@@ -9,6 +9,7 @@ use crate::audit::totals::{LineTotals, Totals, TrainingTotals};
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::signals::training::Scope;
+use crate::tables::captures::Fault;
 use crate::tables::crawler_access::Access;
 use crate::tables::matching_differences::causes;
 use crate::tables::text::for_people;
@@ -184,8 +185,11 @@ fn captures(totals: &IngestTotals) -> String {
     if totals.other_records > 0 {
         text += &format!("; {} records that are no captures", number(totals.other_records));
     }
-    if totals.damaged > 0 {
-        text += &format!("; {} damaged ones passed over (table captures)", number(totals.damaged));
+    let damaged = totals.faults.total();
+    if damaged > 0 {
+        let of_each = Fault::ALL.iter().map(|fault| (fault, totals.faults.of(*fault))).filter(|(_, count)| *count > 0);
+        let faults: Vec<String> = of_each.map(|(fault, count)| format!("{fault} {}", number(count))).collect();
+        text += &format!("; {} damaged ones passed over: {} (table captures)", number(damaged), faults.join(", "));
     }
     text
 }

@@ -3,7 +3,7 @@
 //! What a capture says is read from its file when its turn comes; see `warc` and `table_in`.
 
 use super::mark::{Mark, MarkMap};
-use crate::tables::captures::Fault;
+use crate::tables::captures::{Fault, FaultCounts};
 use crate::tables::fetches::Timestamp;
 
 /// Damages of one file that are told one by one; further ones are counted only.
@@ -71,13 +71,13 @@ pub struct FileIndex {
     /// The first damages.
     pub damages: Vec<Damage>,
     /// All damages.
-    pub damaged: u64,
+    pub faults: FaultCounts,
 }
 
 impl FileIndex {
     /// Counts a damage, and keeps it while there are few.
     pub(super) fn damage(&mut self, damage: Damage) {
-        self.damaged += 1;
+        self.faults.count(damage.fault);
         if self.damages.len() < DAMAGES_MAX {
             self.damages.push(damage);
         }

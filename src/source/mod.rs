@@ -16,6 +16,7 @@ pub(crate) mod packing;
 mod redirect;
 pub mod rows;
 pub mod snapshot;
+mod told;
 pub mod warc;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -38,6 +38,36 @@ names! {
         Target => "target",
         /// A row cannot be read.
         Row => "row",
+        /// The status of a row is none.
+        Status => "status",
+    }
+}
+
+/// How often each fault was met, in the order of [`Fault::ALL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FaultCounts([u64; Fault::ALL.len()]);
+
+impl FaultCounts {
+    /// Counts a fault.
+    pub const fn count(&mut self, fault: Fault) {
+        self.0[fault as usize] += 1;
+    }
+
+    /// Adds those of another file.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
+    }
+
+    /// How often one was met.
+    #[must_use]
+    pub const fn of(&self, fault: Fault) -> u64 {
+        self.0[fault as usize]
+    }
+
+    /// All faults.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
     }
 }
 

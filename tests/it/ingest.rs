@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
+    ArrayRef, BinaryArray, Float64Array, Int32Array, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
 };
 use arrow::datatypes::{DataType, Field, Fields};
 use flate2::Compression;
@@ -331,6 +331,94 @@ fn rows_of_ndjson_are_taken_over() {
     assert!(stderr.contains("no column `origin` (columns: page.url, page, text, code, at); name it with --url-column"));
 }
 
+/// What rows tell as a status, in JSON, and what comes of it.
+const STATUSES: [(&str, &str); 12] = [
+    ("200", "ok - 200 -"),
+    ("200.0", "ok - 200 -"),
+    ("null", "ok - - -"),
+    ("503.0", "server_error - 503 -"),
+    ("\"503 Service Unavailable\"", "server_error - 503 -"),
+    ("999", "server_error - 999 -"),
+    ("503.5", "-"),
+    ("99999", "-"),
+    ("0", "-"),
+    ("\"n/a\"", "-"),
+    ("\"\"", "-"),
+    ("[503]", "-"),
+];
+
+/// Origins whose rows have the statuses, and those that get a row.
+fn of_statuses() -> (Vec<String>, BTreeMap<String, String>) {
+    let origins: Vec<String> = (0..STATUSES.len()).map(|n| format!("https://s{n}.test")).collect();
+    let classes = origins.iter().zip(STATUSES).map(|(origin, (_, class))| (origin.clone(), class.to_owned()));
+    (origins.clone(), classes.filter(|(_, class)| class != "-").collect())
+}
+
+#[test]
+fn a_status_that_is_none_is_said_and_never_ok() {
+    let folder = temporary();
+    let (origins, expected) = of_statuses();
+    let rows = origins.iter().zip(STATUSES).map(|(origin, (status, _))| {
+        format!("{{\"url\":\"{origin}/\",\"body\":\"Service Unavailable\",\"status\":{status}}}\n")
+    });
+    write(folder.path(), "a.ndjson", rows.collect::<String>());
+    let (stdout, _) = run(folder.path(), &["ingest", "a.ndjson", "-o", "out"], 0);
+    let out = folder.path().join("out");
+    assert_eq!(classes(&out), expected);
+    assert!(stdout.contains("6 captures in 1 files = 6 rows"), "{stdout}");
+    assert!(stdout.contains("; 6 damaged ones passed over: status 6 (table captures)"), "{stdout}");
+    assert_eq!((&ingest_facts(&out)["damaged"], &ingest_facts(&out)["faults"]["status"]), (&6.into(), &6.into()));
+    let told = captures_of(&out).into_iter().filter(|row| row[1].as_deref() == Some("damaged"));
+    let told: Vec<_> = told.map(|row| (row[4].clone().expect("a place"), row[5].clone().expect("a fault"))).collect();
+    assert_eq!(told, ["7", "8", "9", "10", "11", "12"].map(|place| (place.to_owned(), "status".to_owned())));
+}
+
+#[test]
+fn a_status_of_a_parquet_file_that_is_none_is_said_and_never_ok() {
+    let folder = temporary();
+    let body: ArrayRef = Arc::new(StringArray::from(vec!["Service Unavailable"; 3]));
+    let url: ArrayRef = Arc::new(StringArray::from(vec!["https://a.test", "https://b.test", "https://c.test"]));
+    for (name, status) in [
+        ("int", Arc::new(Int32Array::from(vec![Some(503), Some(99_999), None])) as ArrayRef),
+        ("float", Arc::new(Float64Array::from(vec![Some(503.0), Some(503.5), None]))),
+        ("text", Arc::new(StringArray::from(vec![Some("503 Service Unavailable"), Some("n/a"), None]))),
+    ] {
+        let columns = [("url", Arc::clone(&url)), ("body", Arc::clone(&body)), ("status", status)];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)));
+        write_batch(&folder.path().join("a.parquet"), &batch.expect("columns of one length"));
+        let (stdout, _) = run(folder.path(), &["ingest", "a.parquet", "-o", name], 0);
+        let expected = [("https://a.test", "server_error - 503 -"), ("https://c.test", "ok - - -")];
+        expect(&folder.path().join(name), &expected);
+        assert!(stdout.contains("; 1 damaged ones passed over: status 1"), "{name}: {stdout}");
+    }
+}
+
+fn write_batch(path: &Path, batch: &RecordBatch) {
+    let file = fs::File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    writer.write(batch).expect("written");
+    writer.close().expect("closed");
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_status_of_a_database_that_is_none_is_said_and_never_ok() {
+    let folder = temporary();
+    let (origins, expected) = of_statuses();
+    let database = rusqlite::Connection::open(folder.path().join("a.db")).expect("a database");
+    database.execute_batch("CREATE TABLE pages(url, body, status)").expect("a table");
+    for (origin, (status, _)) in origins.iter().zip(STATUSES) {
+        // A database has no lists; octets that are no text stand for them.
+        let status = status.replace("[503]", "x'FF'").replace('"', "'");
+        let sql = format!("INSERT INTO pages VALUES ('{origin}', 'Service Unavailable', {status})");
+        database.execute_batch(&sql).expect("a row");
+    }
+    drop(database);
+    let (stdout, _) = run(folder.path(), &["ingest", "a.db", "-o", "out"], 0);
+    assert_eq!(classes(&folder.path().join("out")), expected);
+    assert!(stdout.contains("; 6 damaged ones passed over: status 6"), "{stdout}");
+}
+
 #[cfg(feature = "sqlite")]
 #[test]
 fn rows_of_a_database_are_taken_over() {
@@ -369,10 +457,7 @@ fn rows_of_parquet_are_taken_over() {
     ];
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     for name in ["1.parquet", "2.parquet"] {
-        let file = fs::File::create(folder.path().join(name)).expect("a file");
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
-        writer.write(&batch).expect("written");
-        writer.close().expect("closed");
+        write_batch(&folder.path().join(name), &batch);
     }
     let what = ["ingest", "1.parquet", "2.parquet", "--url-column", "page.url", "-o", "out"];
     let (stdout, _) = run(folder.path(), &what, 0);

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Map;
 
+use super::status::STATUS;
 use super::{Chosen, Row, Rows, RowsError, unpacked};
 use crate::source::captures::time_of;
 use crate::source::json_path::{self, Found, Path as Keys, Value};
+use crate::source::told::{Reading, Told};
 
 /// Octets of the longest line: a body with every octet escaped, and some more.
 pub(super) const LINE_OCTETS: u64 = 128 << 20;
@@ -102,7 +104,7 @@ impl Values {
         Some(Row {
             url: url.and_then(text),
             body: body.and_then(text),
-            status: status.and_then(|status| number(status)),
+            status: status.map_or(Told::Nothing, |status| told(status, &STATUS)),
             time: time.and_then(|time| self::time(time)),
         })
     }
@@ -110,6 +112,15 @@ impl Values {
 
 fn text(value: &mut Value) -> Option<Vec<u8>> {
     (value.found == Found::Text).then(|| std::mem::take(&mut value.octets))
+}
+
+fn told<T: Copy>(value: &Value, reading: &Reading<T>) -> Told<T> {
+    match value.found {
+        Found::Missing | Found::Null => Told::Nothing,
+        Found::Text => reading.of_text(&value.octets),
+        Found::Number => reading.of_digits(&value.octets),
+        Found::Other => Told::Unreadable,
+    }
 }
 
 fn number(value: &Value) -> Option<i64> {
@@ -142,7 +153,7 @@ mod tests {
         let expected = Row {
             url: Some(b"https://a.test/".to_vec()),
             body: Some(b"x\0".to_vec()),
-            status: Some(404),
+            status: Told::This(404),
             time: Some(1_704_067_200_000_000),
         };
         let mut values = Values::of(&columns, true);

@@ -11,9 +11,11 @@ use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
+use super::status::STATUS;
 use super::{Chosen, Row, Rows, RowsError};
 use crate::source::captures::time_of;
 use crate::source::contained;
+use crate::source::told::Told;
 
 /// Rows decoded at once; bodies are large, so few.
 const BATCH_ROWS: usize = 8_192;
@@ -80,7 +82,7 @@ impl Batches {
         let urls = cast(&column(batch, &self.columns.url)?, &DataType::Binary)?;
         let body = self.with_bodies.then(|| column(batch, &self.columns.body)).transpose()?;
         let body = body.map(|body| cast(&body, &DataType::Binary)).transpose()?;
-        let status = optional(&self.columns.status)?.map(|status| cast(&status, &DataType::Int64)).transpose()?;
+        let status = optional(&self.columns.status)?.map(|status| STATUS.of_column(&status)).transpose()?;
         let time = optional(&self.columns.time)?.map(|time| times(&time)).transpose()?;
         let octets = |column: &ArrayRef, row: usize| {
             let column = column.as_binary::<i32>();
@@ -89,10 +91,7 @@ impl Batches {
         let row = |row: usize| Row {
             url: octets(&urls, row),
             body: body.as_ref().and_then(|body| octets(body, row)),
-            status: status.as_ref().and_then(|status| {
-                let status = status.as_primitive::<Int64Type>();
-                status.is_valid(row).then(|| status.value(row))
-            }),
+            status: status.as_ref().map_or(Told::Nothing, |status| status[row]),
             time: time.as_ref().and_then(|times| times[row]),
         };
         Ok((0..batch.num_rows()).map(row).collect())

@@ -317,7 +317,7 @@ pub fn survey(octets: &[u8]) -> (usize, u64, u64) {
             }
         }
     }
-    (index.captures.len(), index.other_records + index.other_schemes, index.damaged)
+    (index.captures.len(), index.other_records + index.other_schemes, index.faults.total())
 }
 
 #[cfg(test)]
