@@ -24,7 +24,7 @@ use crate::source::rows::RowFiles;
 use crate::source::warc::{Readers, WarcError, WarcFiles};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
-use crate::tables::captures::{CaptureRow, CapturesBuilder, FaultCounts, Use};
+use crate::tables::captures::{CaptureRow, CapturesBuilder, Fault, FaultCounts, Use};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
 
 /// Captures read as one piece of work, and octets of their records after which a piece ends.
@@ -61,7 +61,7 @@ pub struct IngestTotals {
     pub other_targets: u64,
     /// Records that are no captures, or entries of a folder that hold no body.
     pub other_records: u64,
-    /// What is damaged and was passed over.
+    /// What is damaged and was passed over, and captures whose time cannot be read.
     pub faults: FaultCounts,
     /// Damages that have no row in `captures`, since their file has too many.
     pub untold: u64,
@@ -313,7 +313,7 @@ fn damage_row(file: String, damage: &Damage) -> CaptureRow {
         origin: None,
         target_uri: None,
         capture_time: None,
-        used_as: Use::Damaged,
+        used_as: if damage.fault == Fault::Time { Use::Undated } else { Use::Damaged },
         captures: None,
         file,
         place: i64::try_from(damage.at).unwrap_or(i64::MAX),

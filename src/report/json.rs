@@ -84,7 +84,8 @@ fn ingest(totals: &IngestTotals) -> Value {
         "older_captures": totals.older,
         "other_targets": totals.other_targets,
         "other_records": totals.other_records,
-        "damaged": totals.faults.total(),
+        "damaged": totals.faults.damaged(),
+        "undated": totals.faults.of(Fault::Time),
         "faults": counted(Fault::ALL.iter().map(|fault| (fault.as_str(), totals.faults.of(*fault)))),
         "damaged_without_row": totals.untold,
     })

@@ -185,11 +185,17 @@ fn captures(totals: &IngestTotals) -> String {
     if totals.other_records > 0 {
         text += &format!("; {} records that are no captures", number(totals.other_records));
     }
-    let damaged = totals.faults.total();
+    let (damaged, undated) = (totals.faults.damaged(), totals.faults.of(Fault::Time));
     if damaged > 0 {
-        let of_each = Fault::ALL.iter().map(|fault| (fault, totals.faults.of(*fault))).filter(|(_, count)| *count > 0);
+        let passed_over = Fault::ALL.iter().filter(|fault| **fault != Fault::Time);
+        let of_each = passed_over.map(|fault| (fault, totals.faults.of(*fault))).filter(|(_, count)| *count > 0);
         let faults: Vec<String> = of_each.map(|(fault, count)| format!("{fault} {}", number(count))).collect();
         text += &format!("; {} damaged ones passed over: {} (table captures)", number(damaged), faults.join(", "));
+    }
+    if undated > 0 {
+        let undated = number(undated);
+        text +=
+            &format!("; {undated} with a time that cannot be read, taken for older than all others (table captures)");
     }
     text
 }

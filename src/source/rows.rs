@@ -128,7 +128,7 @@ struct Row {
     url: Option<Vec<u8>>,
     body: Option<Vec<u8>>,
     status: Told<u16>,
-    time: Option<Timestamp>,
+    time: Told<Timestamp>,
 }
 
 /// The rows of one file; a row that cannot be read is `None`.
@@ -213,12 +213,15 @@ impl RowFiles {
                 (Err(_), _) => index.damage(Damage { at: at + 1, fault: Fault::Target }),
                 // What came of asking is not known: neither an answer nor none.
                 (Ok(_), Told::Unreadable) => index.damage(Damage { at: at + 1, fault: Fault::Status }),
-                (Ok(origin), _) => index.captures.push(Found {
-                    url: Mark::of_name(&origin.robots_url()),
-                    capture: Capture::new(row.time, file, at, 0),
-                    is_robots_txt: true,
-                    is_whole: true,
-                }),
+                (Ok(origin), _) => {
+                    let time = index.time(row.time, at + 1);
+                    index.captures.push(Found {
+                        url: Mark::of_name(&origin.robots_url()),
+                        capture: Capture::new(time, file, at, 0),
+                        is_robots_txt: true,
+                        is_whole: true,
+                    });
+                }
             }
         }
         Ok(index)
@@ -342,7 +345,7 @@ impl Row {
         let url = crate::tables::text::of_octets(self.url.as_deref().unwrap_or_default()).into_owned();
         let (class, reason) = class(status, self.body.as_deref());
         let mut observation = Observation::of_class(class, reason);
-        observation.fetch_time = self.time;
+        observation.fetch_time = self.time.known();
         observation.status = status;
         let body = self.body.filter(|_| class.has_body()).map(|mut body| {
             let is_cut = body.len() > BODY_OCTETS;

@@ -80,7 +80,16 @@ impl<T: Copy> Reading<T> {
         } else if kind.is_string() || kind.is_binary() {
             let texts = cast(column, &DataType::Binary)?;
             let texts = texts.as_binary::<i32>();
-            Ok(told(column, |row| self.of_text(texts.value(row)).known()))
+            // Rows of a crawl stand together: what is like the row before is not read again.
+            let mut last: Option<(&[u8], Told<T>)> = None;
+            let read = |row: usize| {
+                let text = texts.value(row);
+                let value =
+                    last.filter(|(same, _)| *same == text).map_or_else(|| self.of_text(text), |(_, value)| value);
+                last = Some((text, value));
+                value.known()
+            };
+            Ok(told(column, read))
         } else {
             Err(ArrowError::CastError(format!("{kind} holds no {}", self.name)))
         }
@@ -88,7 +97,7 @@ impl<T: Copy> Reading<T> {
 }
 
 /// What the rows of a column tell, where those that are not null are read by a function.
-pub(crate) fn told<T>(column: &ArrayRef, read: impl Fn(usize) -> Option<T>) -> Vec<Told<T>> {
+pub(crate) fn told<T>(column: &ArrayRef, mut read: impl FnMut(usize) -> Option<T>) -> Vec<Told<T>> {
     let of_row = |row| if column.is_valid(row) { Told::read(read(row)) } else { Told::Nothing };
     (0..column.len()).map(of_row).collect()
 }

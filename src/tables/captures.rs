@@ -16,6 +16,8 @@ names! {
         Row => "row",
         /// It is damaged and was passed over.
         Damaged => "damaged",
+        /// Its time cannot be read: it serves, as older than all others.
+        Undated => "undated",
     }
 }
 
@@ -40,6 +42,8 @@ names! {
         Row => "row",
         /// The status of a row is none.
         Status => "status",
+        /// The time of a capture cannot be read.
+        Time => "time",
     }
 }
 
@@ -62,6 +66,12 @@ impl FaultCounts {
     #[must_use]
     pub const fn of(&self, fault: Fault) -> u64 {
         self.0[fault as usize]
+    }
+
+    /// What was passed over: all but those that serve without their time.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.total() - self.of(Fault::Time)
     }
 
     /// All faults.

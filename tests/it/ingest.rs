@@ -419,6 +419,47 @@ fn a_status_of_a_database_that_is_none_is_said_and_never_ok() {
     assert!(stdout.contains("; 6 damaged ones passed over: status 6"), "{stdout}");
 }
 
+#[test]
+fn times_are_read_as_judged_rows_tell_theirs_and_others_are_said() {
+    let folder = temporary();
+    let newest = "1717200000000000";
+    for (time, expected) in [
+        ("\"2024-06-01 00:00:00\"", Some(newest)),
+        ("\"2024-06-01T00:00:00\"", Some(newest)),
+        ("\"2024-06-01\"", Some("1717286399999999")),
+        ("1717200000", Some(newest)),
+        ("1717200000000", Some(newest)),
+        ("1717200000000.0", Some(newest)),
+        ("1717200000000000", Some(newest)),
+        ("\"20240601000000\"", Some(newest)),
+        ("\"first of June\"", None),
+        ("[1717200000]", None),
+    ] {
+        let row = |status, time| {
+            format!("{{\"url\":\"https://a.test\",\"body\":\"\",\"status\":{status},\"time\":{time}}}\n")
+        };
+        write(folder.path(), "a.ndjson", row(200, time) + &row(404, "\"2023-06-01T00:00:00Z\""));
+        let (stdout, _) = run(folder.path(), &["ingest", "a.ndjson", "-o", "out"], 0);
+        let out = folder.path().join("out");
+        let rows = table(&out, "fetches", &["fetch_status", "fetch_time"]);
+        let (status, newest) = expected.map_or(("404", "1685577600000000"), |time| ("200", time));
+        assert_eq!(rows, [vec![Some(status.to_owned()), Some(newest.to_owned())]], "{time}");
+        let is_said = stdout.contains("; 1 with a time that cannot be read, taken for older than all others");
+        assert_eq!(is_said, expected.is_none(), "{time}: {stdout}");
+        assert_eq!(ingest_facts(&out)["undated"], u64::from(expected.is_none()));
+        let undated: Vec<_> =
+            captures_of(&out).into_iter().filter(|row| row[1].as_deref() == Some("undated")).collect();
+        assert_eq!(undated.len(), usize::from(expected.is_none()));
+        assert!(undated.iter().all(|row| row[4].as_deref() == Some("1") && row[5].as_deref() == Some("time")));
+    }
+    let mut warc = WarcWriter::new();
+    warc.capture("https://a.test/robots.txt", "first of June", &ok(RULES));
+    write(folder.path(), "a.warc.gz", &warc.octets);
+    let (stdout, _) = run(folder.path(), &["ingest", "a.warc.gz", "-o", "out"], 0);
+    assert!(stdout.contains("1 captures in 1 files = 1 rows"), "{stdout}");
+    assert!(stdout.contains("; 1 with a time that cannot be read"), "{stdout}");
+}
+
 #[cfg(feature = "sqlite")]
 #[test]
 fn rows_of_a_database_are_taken_over() {

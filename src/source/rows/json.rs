@@ -8,8 +8,8 @@ use serde_json::Map;
 
 use super::status::STATUS;
 use super::{Chosen, Row, Rows, RowsError, unpacked};
-use crate::source::captures::time_of;
 use crate::source::json_path::{self, Found, Path as Keys, Value};
+use crate::source::time::TIME;
 use crate::source::told::{Reading, Told};
 
 /// Octets of the longest line: a body with every octet escaped, and some more.
@@ -105,7 +105,7 @@ impl Values {
             url: url.and_then(text),
             body: body.and_then(text),
             status: status.map_or(Told::Nothing, |status| told(status, &STATUS)),
-            time: time.and_then(|time| self::time(time)),
+            time: time.map_or(Told::Nothing, |time| told(time, &TIME)),
         })
     }
 }
@@ -120,19 +120,6 @@ fn told<T: Copy>(value: &Value, reading: &Reading<T>) -> Told<T> {
         Found::Text => reading.of_text(&value.octets),
         Found::Number => reading.of_digits(&value.octets),
         Found::Other => Told::Unreadable,
-    }
-}
-
-fn number(value: &Value) -> Option<i64> {
-    let is_number = matches!(value.found, Found::Text | Found::Number);
-    std::str::from_utf8(&value.octets).ok().filter(|_| is_number)?.trim().parse().ok()
-}
-
-/// RFC 3339, or seconds since 1970.
-fn time(value: &Value) -> Option<i64> {
-    match value.found {
-        Found::Text => time_of(std::str::from_utf8(&value.octets).ok()?),
-        _ => number(value)?.checked_mul(1_000_000),
     }
 }
 
@@ -154,11 +141,11 @@ mod tests {
             url: Some(b"https://a.test/".to_vec()),
             body: Some(b"x\0".to_vec()),
             status: Told::This(404),
-            time: Some(1_704_067_200_000_000),
+            time: Told::This(1_704_067_200_000_000),
         };
         let mut values = Values::of(&columns, true);
         assert_eq!(values.row(line), Some(expected.clone()));
-        assert_eq!(values.row(b"{\"body\":7,\"t\":1}"), Some(Row { time: Some(1_000_000), ..Row::default() }));
+        assert_eq!(values.row(b"{\"body\":7,\"t\":1}"), Some(Row { time: Told::This(1_000_000), ..Row::default() }));
         assert_eq!(values.row(b"[1]"), None);
         assert_eq!(Values::of(&columns, false).row(line), Some(Row { body: None, ..expected }));
         assert_eq!(columns_of(line), ["page.url", "page", "body", "s", "t", "z"]);
