@@ -1,5 +1,5 @@
-//! What a row says about its time: a timestamp, a date, a count since 1970, or the name of a crawl of Common Crawl. How such
-//! values are read is the same for captures: see [`crate::source::time`].
+//! What a row says about its time: a timestamp, a date, or text. How text is read is the same for captures: see
+//! [`crate::source::time`]. A column of numbers is no column of times here: it was named by mistake more likely.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub fn may_tell(data_type: &DataType) -> bool {
     match data_type {
         DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => true,
         DataType::Dictionary(_, values) => values.is_string(),
-        other => other.is_string() || other.is_binary() || other.is_numeric(),
+        other => other.is_string() || other.is_binary(),
     }
 }
 
@@ -43,7 +43,7 @@ pub fn of_column(column: &ArrayRef) -> Result<Vec<When>, ArrowError> {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{DictionaryArray, Int64Array, StringArray};
+    use arrow::array::{DictionaryArray, StringArray};
     use arrow::datatypes::Int32Type;
 
     use super::*;
@@ -52,12 +52,10 @@ mod tests {
     fn columns_tell_times_as_captures_do() {
         let texts = [Some("2024-01-01T00:00:00"), None, Some("yesterday"), Some("2024-01-01T00:00:00")];
         let words: DictionaryArray<Int32Type> = texts.into_iter().collect();
-        let numbers = Int64Array::from(vec![Some(1_704_067_200_000), None, Some(1_704_067_200)]);
         let time = When::At(1_704_067_200_000_000);
         let expected = [time, When::Unknown, When::Unknown, time];
         assert_eq!(of_column(&(Arc::new(words) as ArrayRef)).unwrap(), expected);
         assert_eq!(of_column(&(Arc::new(StringArray::from(texts.to_vec())) as ArrayRef)).unwrap(), expected);
-        assert_eq!(of_column(&(Arc::new(numbers) as ArrayRef)).unwrap(), [time, When::Unknown, time]);
-        assert!(!may_tell(&DataType::Boolean) && may_tell(&DataType::Int64));
+        assert!(!may_tell(&DataType::Boolean) && !may_tell(&DataType::Int64));
     }
 }

@@ -580,6 +580,28 @@ fn names_of_which_everything_is_refused() {
     assert!(stderr.contains("the tables say nothing of Bingbot; audit again with --crawlers"), "{stderr}");
 }
 
+#[test]
+fn an_origin_that_only_a_url_named_hides_no_capture_of_it() {
+    let folder = temporary();
+    write(folder.path(), "first/other.test.txt", RULES);
+    write(folder.path(), "second/a.test.txt", RULES);
+    write(folder.path(), "urls.txt", "https://other.test/x\n");
+    run(folder.path(), &["ingest", "dir:first", "-o", "held"], 0);
+    run(folder.path(), &["ingest", "dir:second", "-o", "other"], 0);
+    run(folder.path(), &["audit", "--from", "other", "--urls", "urls.txt", "-o", "named"], 0);
+    let url: ArrayRef = Arc::new(StringArray::from(vec!["https://other.test/x"]));
+    write_batch(&folder.path().join("in.parquet"), &RecordBatch::try_from_iter([("url", url)]).expect("a column"));
+    for (one, other, out) in [("held", "named", "x"), ("named", "held", "y")] {
+        let ask = ["annotate", "in.parquet", "--from", one, "--from", other, "--crawlers", "GPTBot", "-o", out];
+        run(folder.path(), &ask, 0);
+        fs::create_dir(folder.path().join(out).join("t")).expect("a folder");
+        fs::rename(folder.path().join(out).join("in.parquet"), folder.path().join(out).join("t/part-00000.parquet"))
+            .expect("renamed");
+        let rows = table(&folder.path().join(out), "t", &["robots_fetch_class", "robots_GPTBot_decision"]);
+        assert_eq!(rows, [["ok", "deny"].map(|cell| Some(cell.to_owned())).to_vec()], "{one}, {other}");
+    }
+}
+
 const WARCIO: &str = "
 import io
 from warcio.warcwriter import WARCWriter
