@@ -39,6 +39,7 @@ impl Describer {
         for row in &rows {
             totals.count_row(row.entry.class);
             let Some(origin) = &row.origin else { continue };
+            totals.named_rows += 1;
             let crawlers = self.access(&row.entry);
             let preference = self.training(&row.entry);
             totals.count_access(row.entry.class, &crawlers);

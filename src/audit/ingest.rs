@@ -13,7 +13,7 @@ use super::event::{Event, Observer, Stage};
 use super::folder_rows;
 use super::output::Output;
 use super::pipeline::{self, ordered};
-use super::totals::{Classes, LineTotals};
+use super::totals::{Classes, Imbalance, LineTotals};
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::captures::{Capture, Damage, FileIndex, Found, Index};
@@ -268,14 +268,21 @@ impl Run<'_> {
 
     fn finish(mut self) -> Result<Ingested, AuditError> {
         self.writer.flush()?;
-        let Writer { written, classes, .. } = self.writer;
+        let Writer { written, classes, output, .. } = self.writer;
         self.totals.rows = classes.total();
         self.totals.bodies = written.len() as u64;
-        if self.totals.balances() {
-            Ok(Ingested { totals: self.totals, classes })
-        } else {
-            Err(AuditError::Captures(Box::new(self.totals)))
+        if !self.totals.balances() {
+            return Err(AuditError::Captures(Box::new(self.totals)));
         }
+        let told = self.totals.faults.total() - self.totals.untold;
+        for (what, table, expected) in [
+            ("rows = those in the table fetches", Table::Fetches, self.totals.rows),
+            ("distinct bodies = those in the table bodies", Table::Bodies, self.totals.bodies),
+            ("rows + faults = rows of captures", Table::Captures, self.totals.rows + told),
+        ] {
+            Imbalance::check(what, expected, output.rows(table)).map_err(AuditError::Balance)?;
+        }
+        Ok(Ingested { totals: self.totals, classes })
     }
 }
 

@@ -23,7 +23,7 @@ use super::origins::{self, Origins};
 use super::output::Output;
 use super::pipeline::{self, ordered};
 use super::plan::Plan;
-use super::totals::{LineTotals, Totals, add_all};
+use super::totals::{Imbalance, LineTotals, Totals, add_all};
 use crate::origin::Origin;
 use crate::source::folder::{FileRow, Folder};
 use crate::source::input::{UrlBatch, UrlInputs};
@@ -73,6 +73,7 @@ pub fn audit(
         output,
         observer,
         totals: Totals::of_crawlers(plan.crawlers.len()),
+        source_rows: 0,
     };
     run.output.write(Table::Crawlers, &crawlers::batch(plan.registry.crawlers()))?;
     let (library, rows) = run.compile(source)?;
@@ -89,7 +90,7 @@ pub fn audit(
         footer.add("urls_sha256", urls_digest);
     }
     run.settle_lines(source, lines);
-    run.totals.check(plan.crawlers.len() as u64, run.output.rows(Table::Decisions)).map_err(AuditError::Balance)?;
+    run.check().map_err(AuditError::Balance)?;
     Ok(Report { totals: run.totals, footer })
 }
 
@@ -99,6 +100,8 @@ struct Run<'a> {
     output: &'a mut Output,
     observer: Observer<'a>,
     totals: Totals,
+    /// Rows of `fetches` that the source holds.
+    source_rows: u64,
 }
 
 impl Run<'_> {
@@ -208,7 +211,8 @@ impl Run<'_> {
             }
         }
         if is_snapshot {
-            self.totals.lines.lines = rows_read as u64;
+            self.source_rows = rows_read as u64;
+            self.totals.lines.lines = self.source_rows;
         }
         Ok((origins, hex(&digest.finalize())))
     }
@@ -292,6 +296,18 @@ impl Run<'_> {
         }
         self.totals.lines.added_from_urls += added.len() as u64;
         Ok(())
+    }
+
+    /// Compares what came in, what was counted and what the tables hold.
+    fn check(&self) -> Result<(), Imbalance> {
+        let crawlers = self.plan.crawlers.len() as u64;
+        self.totals.check(crawlers, self.output.rows(Table::Decisions))?;
+        self.output.tables().try_for_each(|(table, rows)| self.totals.check_table(table, crawlers, rows))?;
+        if self.output.tables().any(|(table, _)| table == Table::Fetches) {
+            return Ok(());
+        }
+        // The rows stay where they are, so that all of them have to be there.
+        self.totals.check_table(Table::Fetches, crawlers, self.source_rows)
     }
 
     /// What became of the lines: those of this run's own lists, or the rows of the source.

@@ -13,6 +13,15 @@ use arrow::datatypes::{DataType, Field, Fields};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::arrow::ArrowWriter;
+use robots_audit::audit::output::{COMPUTED_TABLES, Output};
+use robots_audit::audit::plan::Plan;
+use robots_audit::audit::run::{Source, audit};
+use robots_audit::crawlers::Registry;
+use robots_audit::robots::access::Policy;
+use robots_audit::robots::token::Matching;
+use robots_audit::source::input::UrlInputs;
+use robots_audit::source::snapshot::Snapshot;
+use robots_audit::tables::Table;
 use serde_json::Value;
 
 use crate::duckdb::python;
@@ -275,12 +284,35 @@ fn audit_reads_warc_files_at_once() {
     let rows = |out: &str| table(&folder.path().join(out), "decisions", &columns);
     let decisions: Vec<_> = rows("one").iter().map(|row| row[1].clone().unwrap_or_default()).collect();
     assert_eq!(decisions, ["deny", "allow", "unresolved"]);
+    let classes = [("https://a.test", "ok - 200 0"), ("https://b.test", "missing - 404 0")];
+    expect(&folder.path().join("one"), &[&classes[..], &[("https://c.test", "not_collected - - -")]].concat());
     // In two steps it is the same, and the captures stay beside an audit of the same folder.
     run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "two"], 0);
     let what = ["audit", "--from", "two", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "two"];
     run(folder.path(), &what, 0);
     assert_eq!(rows("one"), rows("two"));
+    let fetches = |out: &str| table(&folder.path().join(out), "fetches", &["origin", "fetch_class", "body_sha256"]);
+    assert_eq!(fetches("one"), fetches("two"));
     assert_eq!(captures_of(&folder.path().join("one")), captures_of(&folder.path().join("two")));
+}
+
+#[test]
+fn a_row_that_no_table_takes_fails_the_run() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", RULES);
+    run(folder.path(), &["ingest", "dir:bodies", "-o", "snapshot"], 0);
+    let urls = write(folder.path(), "urls.txt", "https://a.test/\nhttps://c.test/\n").to_string_lossy().into_owned();
+    let plan = Plan::new(Registry::embedded(), &[], Policy::Rfc9309, Matching::Rfc9309, false);
+    let audit_into = |tables: &[Table]| {
+        let source = Source::Snapshot(Snapshot::open(&folder.path().join("snapshot")).expect("a snapshot"));
+        let urls = UrlInputs::open(std::slice::from_ref(&urls), None).expect("a list");
+        let mut output = Output::open(&folder.path().join("out"), tables).expect("a folder");
+        audit(&Arc::new(plan.clone()), &source, Some(urls), None, 1, &mut output, &mut |_| {}).map(|_| ())
+    };
+    let error = audit_into(&COMPUTED_TABLES).expect_err("the row of c.test is nowhere").to_string();
+    assert!(error.contains("rows = those in the table fetches (2 is not 1)"), "{error}");
+    let with_fetches: Vec<Table> = COMPUTED_TABLES.into_iter().chain([Table::Fetches]).collect();
+    audit_into(&with_fetches).expect("every row has its place");
 }
 
 #[test]
