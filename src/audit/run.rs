@@ -43,6 +43,15 @@ pub enum Source {
     Snapshot(Snapshot),
 }
 
+/// How the second pass goes.
+#[derive(Debug, Clone, Copy)]
+struct OriginsAsked {
+    /// Whether there are decisions on `/`, since no URLs were given.
+    evaluates_roots: bool,
+    /// Whether the source was made by another run, which may have added rows for URLs of its own.
+    has_lines_of_others: bool,
+}
+
 /// What a run has found, beside its tables.
 #[derive(Debug)]
 pub struct Report {
@@ -78,7 +87,8 @@ pub fn audit(
     run.output.write(Table::Crawlers, &crawlers::batch(plan.registry.crawlers()))?;
     let (library, rows) = run.compile(source)?;
     let evaluator = Evaluator { plan: Arc::clone(plan), library: Arc::new(library) };
-    let (origins, snapshot_digest) = run.audit_origins(&evaluator, source, &rows, urls.is_none())?;
+    let asked = OriginsAsked { evaluates_roots: urls.is_none(), has_lines_of_others: lines.is_none() };
+    let (origins, snapshot_digest) = run.audit_origins(&evaluator, source, &rows, asked)?;
     let mut footer = Footer::new();
     footer.add("plan", plan.to_json().to_string());
     footer.add("registry_sha256", plan.registry.digest());
@@ -161,7 +171,7 @@ impl Run<'_> {
         evaluator: &Evaluator,
         source: &Source,
         rows: &[FileRow],
-        evaluates_roots: bool,
+        OriginsAsked { evaluates_roots, has_lines_of_others }: OriginsAsked,
     ) -> Result<(Origins, String), AuditError> {
         let (batches, mut origins): (Box<dyn Iterator<Item = Result<RecordBatch, AuditError>>>, _) = match source {
             Source::Folder(_) => {
@@ -191,7 +201,8 @@ impl Run<'_> {
         });
         let audit = move |batch: Result<_, AuditError>| {
             let (rows_before, batch) = batch?;
-            let described = worker.describe(batch).map_err(|fault| fault.behind(rows_before))?;
+            let described = if has_lines_of_others { worker.describe_lines(batch) } else { worker.describe(batch) };
+            let described = described.map_err(|fault| fault.behind(rows_before))?;
             let roots = evaluates_roots.then(|| worker.roots(&described.rows)).transpose()?;
             Ok::<_, AuditError>((described, roots))
         };
@@ -212,7 +223,7 @@ impl Run<'_> {
         }
         if is_snapshot {
             self.source_rows = rows_read as u64;
-            self.totals.lines.lines = self.source_rows;
+            self.totals.lines.lines = self.source_rows - self.totals.lines.named_only;
         }
         Ok((origins, hex(&digest.finalize())))
     }

@@ -101,6 +101,9 @@ pub struct LineTotals {
     pub added_from_urls: u64,
     /// Entries of a folder that hold no body. They are no lines.
     pub skipped: u64,
+    /// Rows of a snapshot whose origin only URLs of an earlier audit named. They are no lines, and are left out.
+    #[serde(default)]
+    pub named_only: u64,
 }
 
 /// URLs and their decisions.
@@ -189,6 +192,7 @@ impl Totals {
     /// Adds the rows, crawlers and preferences that another part of the run counted.
     pub fn add(&mut self, part: &Self) {
         self.lines.rows += part.lines.rows;
+        self.lines.named_only += part.lines.named_only;
         self.named_rows += part.named_rows;
         add_all(&mut self.classes.0, &part.classes.0);
         for (total, crawler) in self.crawlers.iter_mut().zip(&part.crawlers) {

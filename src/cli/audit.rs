@@ -41,6 +41,7 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
         paths => Some(UrlInputs::open(paths, args.urls.url_column.as_deref()).map_err(Failed::before)?),
     };
     let folder = &args.output.output;
+    ingest::refuse_unfinished(folder)?;
     let threads = options.threads();
     let mut progress = Progress::new(global, None);
     let mut tables = plan.tables();

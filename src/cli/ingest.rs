@@ -50,10 +50,7 @@ pub(super) fn take_over(
     threads: usize,
     progress: &mut Progress,
 ) -> Result<Ingested, Failed> {
-    if Journaled::read(folder).map_err(Failed::before)?.is_some() {
-        let words = "holds an unfinished run of scan or fetch; end it, or take another folder";
-        return Err(Failed::before(anyhow!("{} {words}", folder.display())));
-    }
+    refuse_unfinished(folder)?;
     let mut output = Output::open(folder, &INGESTED_TABLES).map_err(Failed::before)?;
     let ingested = ingest::ingest(source, threads, &mut output, &mut |event| progress.event(event));
     let ingested = ingested.map_err(Failed::running)?;
@@ -62,6 +59,15 @@ pub(super) fn take_over(
     clear(folder, &others).map_err(Failed::running)?;
     output.finish(&Footer::new()).map_err(Failed::running)?;
     Ok(ingested)
+}
+
+/// Tables of another run must not stand where a live run goes on.
+pub(super) fn refuse_unfinished(folder: &Path) -> Result<(), Failed> {
+    if Journaled::read(folder).map_err(Failed::before)?.is_some() {
+        let words = "holds an unfinished run of scan or fetch; end it, or take another folder";
+        return Err(Failed::before(anyhow!("{} {words}", folder.display())));
+    }
+    Ok(())
 }
 
 /// The WARC files of a pattern.

@@ -73,6 +73,7 @@ fn lines(lines: &LineTotals) -> Value {
         "not_attempted": lines.not_attempted,
         "added_from_urls": lines.added_from_urls,
         "skipped_files": lines.skipped,
+        "named_only_by_earlier_urls": lines.named_only,
     })
 }
 

@@ -169,6 +169,10 @@ fn balance(lines: &LineTotals) -> String {
     if lines.skipped > 0 {
         text += &format!("; {} other files skipped", number(lines.skipped));
     }
+    if lines.named_only > 0 {
+        text +=
+            &format!("; {} rows left out, whose origins only URLs of an earlier audit named", number(lines.named_only));
+    }
     text
 }
 

@@ -297,6 +297,41 @@ fn audit_reads_warc_files_at_once() {
 }
 
 #[test]
+fn an_audit_in_the_folder_of_its_snapshot_can_be_done_again() {
+    let folder = temporary();
+    let mut warc = WarcWriter::new();
+    warc.capture("https://a.test/robots.txt", DAY, &ok(RULES));
+    warc.capture("https://b.test/robots.txt", DAY, &status(404));
+    warc.capture("https://away.test/robots.txt", DAY, &moved(301, "https://elsewhere.test/robots.txt"));
+    warc.record("response", &[("WARC-Date", DAY)], b"of nothing");
+    write(folder.path(), "cc.warc.gz", &warc.octets);
+    write(folder.path(), "urls.txt", "https://a.test/x\nhttps://c.test/x\nhttps://d.test/x\n");
+    run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "x"], 0);
+    let x = folder.path().join("x");
+    let origins = |table: &str, columns: &[&str]| -> Vec<_> {
+        crate::program::table(&x, table, columns).into_iter().map(|row| row[0].clone().unwrap_or_default()).collect()
+    };
+    let (captures, snapshot) = (captures_of(&x), origins("fetches", &["origin"]));
+    assert_eq!((captures.len(), snapshot.len()), (4, 3));
+    let mut before = None;
+    for round in 0..3 {
+        let again = ["audit", "--from", "x", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "x"];
+        let (stdout, _) = run(folder.path(), &again, 0);
+        assert!(stdout.contains("3 lines = 5 rows"), "{stdout}");
+        assert_eq!(stdout.contains("; 2 rows left out, whose origins only URLs"), round > 0, "{stdout}");
+        let fetches = origins("fetches", &["origin"]);
+        assert_eq!(fetches, [&snapshot[..], &["https://c.test".to_owned(), "https://d.test".to_owned()]].concat());
+        assert_eq!(captures_of(&x), captures, "one row a capture, in the order of fetches, then the damages");
+        assert_eq!(origins("captures", &["origin"])[..3], snapshot[..]);
+        let octets = ["fetches", "bodies", "decisions", "crawler_access"]
+            .map(|table| fs::read(x.join(table).join("part-00000.parquet")).expect("a file"));
+        assert!(before.replace(octets.clone()).is_none_or(|before| before == octets), "the same octets again");
+    }
+    run(folder.path(), &["audit", "--from", "x", "-o", "x"], 0);
+    assert_eq!(origins("fetches", &["origin"]), snapshot, "without URLs it is the snapshot again");
+}
+
+#[test]
 fn a_row_that_no_table_takes_fails_the_run() {
     let folder = temporary();
     write(folder.path(), "bodies/a.test.txt", RULES);
