@@ -13,7 +13,7 @@ use super::event::{Event, Observer, Stage};
 use super::folder_rows;
 use super::output::Output;
 use super::pipeline::{self, ordered};
-use super::totals::{Classes, LineTotals};
+use super::totals::{Classes, Imbalance, LineTotals};
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::captures::{Capture, Damage, FileIndex, Found, Index};
@@ -24,7 +24,7 @@ use crate::source::rows::RowFiles;
 use crate::source::warc::{Readers, WarcError, WarcFiles};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
-use crate::tables::captures::{CaptureRow, CapturesBuilder, Use};
+use crate::tables::captures::{CaptureRow, CapturesBuilder, Fault, FaultCounts, Use};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
 
 /// Captures read as one piece of work, and octets of their records after which a piece ends.
@@ -61,8 +61,8 @@ pub struct IngestTotals {
     pub other_targets: u64,
     /// Records that are no captures, or entries of a folder that hold no body.
     pub other_records: u64,
-    /// What is damaged and was passed over.
-    pub damaged: u64,
+    /// What is damaged and was passed over, and captures whose time cannot be read.
+    pub faults: FaultCounts,
     /// Damages that have no row in `captures`, since their file has too many.
     pub untold: u64,
     /// Distinct bodies.
@@ -198,8 +198,8 @@ impl Run<'_> {
             self.totals.captures += found.captures.len() as u64 + found.other_schemes;
             self.totals.other_targets += found.other_schemes;
             self.totals.other_records += found.other_records;
-            self.totals.damaged += found.damaged;
-            self.totals.untold += found.damaged - found.damages.len() as u64;
+            self.totals.faults.add(&found.faults);
+            self.totals.untold += found.faults.total() - found.damages.len() as u64;
             self.add(&mut index, &found.captures);
             damages.extend(found.damages.iter().map(|damage| damage_row(name(file), damage)));
         }
@@ -268,14 +268,21 @@ impl Run<'_> {
 
     fn finish(mut self) -> Result<Ingested, AuditError> {
         self.writer.flush()?;
-        let Writer { written, classes, .. } = self.writer;
+        let Writer { written, classes, output, .. } = self.writer;
         self.totals.rows = classes.total();
         self.totals.bodies = written.len() as u64;
-        if self.totals.balances() {
-            Ok(Ingested { totals: self.totals, classes })
-        } else {
-            Err(AuditError::Captures(Box::new(self.totals)))
+        if !self.totals.balances() {
+            return Err(AuditError::Captures(Box::new(self.totals)));
         }
+        let told = self.totals.faults.total() - self.totals.untold;
+        for (what, table, expected) in [
+            ("rows = those in the table fetches", Table::Fetches, self.totals.rows),
+            ("distinct bodies = those in the table bodies", Table::Bodies, self.totals.bodies),
+            ("rows + faults = rows of captures", Table::Captures, self.totals.rows + told),
+        ] {
+            Imbalance::check(what, expected, output.rows(table)).map_err(AuditError::Balance)?;
+        }
+        Ok(Ingested { totals: self.totals, classes })
     }
 }
 
@@ -313,7 +320,7 @@ fn damage_row(file: String, damage: &Damage) -> CaptureRow {
         origin: None,
         target_uri: None,
         capture_time: None,
-        used_as: Use::Damaged,
+        used_as: if damage.fault == Fault::Time { Use::Undated } else { Use::Damaged },
         captures: None,
         file,
         place: i64::try_from(damage.at).unwrap_or(i64::MAX),

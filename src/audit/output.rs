@@ -171,6 +171,11 @@ impl Output {
         self.files.iter_mut().find(|(written, _)| *written == table).map(|(_, file)| file)
     }
 
+    /// The tables that are written, each with its rows so far.
+    pub fn tables(&self) -> impl Iterator<Item = (Table, u64)> {
+        self.files.iter().map(|(table, file)| (*table, file.rows()))
+    }
+
     /// Rows of a table so far.
     #[must_use]
     pub fn rows(&self, table: Table) -> u64 {

@@ -47,8 +47,9 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let mut tables = plan.tables();
     // Captures become a snapshot in the same folder, from which the other tables are computed.
     let ingested = warc.map(|captures| ingest::take_over(&captures, folder, threads, &mut progress)).transpose()?;
-    let written: Vec<Table> =
-        tables.iter().copied().filter(|table| ingested.is_none() || COMPUTED_TABLES.contains(table)).collect();
+    // Its `fetches` are written again, since origins that only URLs name get their rows there.
+    let is_written = |table: &Table| ingested.is_none() || COMPUTED_TABLES.contains(table) || *table == Table::Fetches;
+    let written: Vec<Table> = tables.iter().copied().filter(is_written).collect();
     let source = match source.take() {
         Some(source) => source,
         None => Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?),

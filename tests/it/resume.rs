@@ -252,6 +252,8 @@ fn a_scan_that_fails_behind_its_fetches_asks_nothing_again() {
     // What is there already can be read meanwhile.
     let (_, said) = run(folder.path(), &["audit", "--from", "out", "-o", "early"], 0);
     assert!(said.contains("unfinished"), "{said}");
+    let (_, said) = run(folder.path(), &["audit", "--from", "out", "-o", "out"], 3);
+    assert!(said.contains("out holds an unfinished run of scan or fetch"), "{said}");
     let (said, _) = run(folder.path(), &scan, 0);
     assert!(said.contains("90 lines = 90 rows"), "{said}");
     assert_eq!(web.requests.load(Ordering::Relaxed), 90, "nothing is asked twice");

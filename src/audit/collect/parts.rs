@@ -275,6 +275,11 @@ impl Parts {
         self.close()
     }
 
+    /// Rows of `fetches` in the parts that are whole.
+    pub(super) fn rows(&self) -> u64 {
+        self.written.iter().filter_map(|part| part.fetches).map(|file| file.rows).sum()
+    }
+
     /// The journal, once the parts are whole.
     #[must_use]
     pub fn into_journal(self) -> Journal {

@@ -216,9 +216,10 @@ fn add_record(index: &mut FileIndex, file: u32, record: &Record) {
     match target(&record.head) {
         Ok(place) => {
             let is_not_modified = record.block.get(9..12) == Some(b"304");
+            let time = index.time(record.head.time(), record.at);
             index.captures.push(Found {
                 url: Mark::of_name(&place.url()),
-                capture: Capture::new(record.head.time(), file, record.at, record.head.length),
+                capture: Capture::new(time, file, record.at, record.head.length),
                 is_robots_txt: place.is_robots_txt(),
                 is_whole: kind == Kind::Resource || (kind == Kind::Response && !is_not_modified),
             });
@@ -317,7 +318,7 @@ pub fn survey(octets: &[u8]) -> (usize, u64, u64) {
             }
         }
     }
-    (index.captures.len(), index.other_records + index.other_schemes, index.damaged)
+    (index.captures.len(), index.other_records + index.other_schemes, index.faults.total())
 }
 
 #[cfg(test)]
