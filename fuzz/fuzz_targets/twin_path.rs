@@ -1,4 +1,5 @@
 //! A second reading of the path of a URL, as plain as can be.
+#![allow(dead_code, reason = "not every target asks about both modes")]
 
 /// Path and query of a URL in normal form.
 pub fn path_of(url: &[u8]) -> Vec<u8> {
@@ -17,6 +18,37 @@ pub fn path_of(url: &[u8]) -> Vec<u8> {
     };
     let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
     [slash, &one_form(path, false)].concat()
+}
+
+/// Path and query of a URL as Google's parser has them, as they are written.
+pub fn google_path_of(url: &[u8]) -> Vec<u8> {
+    let start = if url.starts_with(b"//") { 2 } else { 0 };
+    let begins_path = |octet: &u8| matches!(octet, b'/' | b'?' | b';');
+    // A scheme ends before anything that may begin a path, its own `/` aside.
+    let scheme = (start..url.len()).find(|place| url[*place..].starts_with(b"://"));
+    let has_scheme = scheme.is_some_and(|end| !url[start..end].iter().any(begins_path));
+    let authority = if has_scheme { scheme.map_or(start, |end| end + 3) } else { start };
+    let fragment = (start..url.len()).find(|place| url[*place] == b'#').unwrap_or(url.len());
+    let path = (authority..url.len()).find(|place| begins_path(&url[*place])).unwrap_or(url.len());
+    let path = if path < fragment { &url[path..fragment] } else { &[] };
+    let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
+    [slash, path].concat()
+}
+
+/// A rule as Google's parser compares it: hex digits in upper case, octets beyond ASCII escaped.
+pub fn google_form(rule: &[u8]) -> Vec<u8> {
+    let mut form = Vec::new();
+    let mut at = 0;
+    while at < rule.len() {
+        let digits = rule.get(at + 1..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        match digits.filter(|_| rule[at] == b'%') {
+            Some(digits) => form.extend([b"%", &digits.to_ascii_uppercase()[..]].concat()),
+            None if rule[at] >= 0x80 => form.extend(format!("%{:02X}", rule[at]).bytes()),
+            None => form.push(rule[at]),
+        }
+        at += if rule[at] == b'%' && digits.is_some() { 3 } else { 1 };
+    }
+    form
 }
 
 /// The normal form of a path, or of a rule, whose `*` and `$` are kept.
