@@ -109,6 +109,8 @@ fn check_seen(seen: &Seen) {
     let hops = usize::from(observation.hops.expect("counted"));
     assert!(hops <= HOPS_MAX && hops <= observation.redirects.len(), "{seen:?}");
     assert!(observation.redirects.len() <= HOPS_MAX + 1);
+    // What was not modified is what was there before, or not known.
+    assert!(observation.redirects.iter().all(|redirect| redirect.status != 304), "{seen:?}");
     assert_eq!(seen.body.is_some(), observation.class.has_body(), "{seen:?}");
     assert!(observation.status.is_none_or(|status| (100..=999).contains(&status)));
 }

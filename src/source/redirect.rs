@@ -99,15 +99,18 @@ impl Place {
             Some(rest) => format!("{}://{rest}", self.origin.scheme().as_str()),
             None => reference.to_owned(),
         };
-        let (origin, rest) = match absolute.split_once("://") {
+        let at_base = |path: &str| Url::parse(&format!("{}://{BASE_HOST}{path}", Scheme::Http.as_str()));
+        // What looks like a scheme may stand in a path or a query.
+        let behind_scheme = absolute.split_once("://").filter(|(scheme, _)| !scheme.contains(['/', '?', '#']));
+        let (origin, url) = match behind_scheme {
+            // Not joined to the base: a path may begin with `//`, or not be there.
             Some((_, rest)) => {
                 let at = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
-                (Origin::of_url(absolute.as_bytes())?, &rest[at..])
+                (Origin::of_url(absolute.as_bytes())?, at_base(&rest[at..]))
             }
-            None => (self.origin.clone(), reference),
+            None => (self.origin.clone(), at_base(&self.path).and_then(|base| base.join(reference))),
         };
-        let base = format!("{}://{BASE_HOST}{}", Scheme::Http.as_str(), self.path);
-        let url = Url::parse(&base).and_then(|base| base.join(rest)).map_err(|_| Reason::Host)?;
+        let url = url.map_err(|_| Reason::Host)?;
         if url.host_str() != Some(BASE_HOST) {
             return Err(Reason::Host);
         }
@@ -217,6 +220,10 @@ mod tests {
         assert_eq!(resolved(odd, b"r"), "http://xn--a.test/r");
         assert_eq!(resolved(odd, b"https://xn--a.test/robots.txt"), "https://xn--a.test/robots.txt");
         assert_eq!(resolved("http://a.test", b"//xn--a.test/x"), "http://xn--a.test/x");
+        assert_eq!(resolved(odd, b"https://xn--a.test//b.test/x"), "https://xn--a.test//b.test/x");
+        assert_eq!(resolved("http://a.test", b"https://xn--a.test"), "https://xn--a.test/");
+        assert_eq!(resolved("http://a.test", b"https://xn--a.test?x"), "https://xn--a.test/?x");
+        assert_eq!(resolved(odd, b"/r?to=http://b.test/"), "http://xn--a.test/r?to=http://b.test/");
         assert_eq!(resolved(odd, b"mailto:x"), "!host");
         let grown = "/".to_owned() + &" a".repeat(URL_OCTETS / 3);
         assert_eq!([odd, "http://a.test"].map(|base| resolved(base, grown.as_bytes())), ["!length", "!length"]);

@@ -132,6 +132,10 @@ impl<'a> Readers<'a> {
         let url = named.as_ref().unwrap_or(place).url();
         let Some(capture) = self.index.get(&key(&url)).and_then(|entry| entry.whole) else { return Ok(None) };
         let earlier = self.record(capture)?;
+        // One that names another in its turn holds no answer.
+        if Answer::of(&earlier.block).is_some_and(|answer| answer.status == 304) {
+            return Ok(None);
+        }
         let digest = |head: &Head| head.field("WARC-Payload-Digest").map(<[u8]>::to_ascii_lowercase);
         // Where one of them says nothing of its payload, the name has to do.
         let is_same = match (digest(head), digest(&earlier.head)) {

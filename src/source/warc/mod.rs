@@ -27,6 +27,7 @@ use super::captures::{Capture, DAMAGES_MAX, Found, key};
 use super::redirect::Place;
 use crate::robots::access::Reason;
 use crate::tables::captures::Fault;
+use answer::Answer;
 pub use follow::{HOPS_MAX, Readers, Seen};
 use member::Packing;
 pub use record::Damage;
@@ -34,8 +35,8 @@ use record::{Head, Item, Kind, Record, Records};
 
 /// Octets by which a file is known.
 const MAGIC_OCTETS: u64 = 64;
-/// Octets of a block that tell its status.
-const STATUS_OCTETS: usize = 64;
+/// Octets of a block that tell its status, also behind an interim answer.
+const STATUS_OCTETS: usize = 1024;
 /// How the files of a folder end that are read.
 const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
 
@@ -237,7 +238,7 @@ impl FileIndex {
         }
         match target(&record.head) {
             Ok(place) => {
-                let is_not_modified = record.block.get(9..12) == Some(b"304");
+                let is_not_modified = Answer::of(&record.block).is_some_and(|answer| answer.status == 304);
                 self.captures.push(Found {
                     key: key(&place.url()),
                     capture: Capture::new(record.head.time(), file, record.at, record.head.length),
@@ -333,7 +334,7 @@ pub fn survey(octets: &[u8]) -> (usize, u64, u64) {
         match item {
             Item::Damage(damage) => index.damage(damage),
             Item::Record(record) => {
-                if let Some(answer) = answer::Answer::of(&record.block) {
+                if let Some(answer) = Answer::of(&record.block) {
                     drop(answer.body(false));
                 }
                 index.record(0, &record);
