@@ -1,5 +1,4 @@
 //! A second reading of the path of a URL, as plain as can be.
-#![allow(dead_code, reason = "not every target asks about both modes")]
 
 /// Path and query of a URL in normal form.
 pub fn path_of(url: &[u8]) -> Vec<u8> {
@@ -33,22 +32,6 @@ pub fn google_path_of(url: &[u8]) -> Vec<u8> {
     let path = if path < fragment { &url[path..fragment] } else { &[] };
     let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
     [slash, path].concat()
-}
-
-/// A rule as Google's parser compares it: hex digits in upper case, octets beyond ASCII escaped.
-pub fn google_form(rule: &[u8]) -> Vec<u8> {
-    let mut form = Vec::new();
-    let mut at = 0;
-    while at < rule.len() {
-        let digits = rule.get(at + 1..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        match digits.filter(|_| rule[at] == b'%') {
-            Some(digits) => form.extend([b"%", &digits.to_ascii_uppercase()[..]].concat()),
-            None if rule[at] >= 0x80 => form.extend(format!("%{:02X}", rule[at]).bytes()),
-            None => form.push(rule[at]),
-        }
-        at += if rule[at] == b'%' && digits.is_some() { 3 } else { 1 };
-    }
-    form
 }
 
 /// The normal form of a path, or of a rule, whose `*` and `$` are kept.

@@ -2,7 +2,7 @@
 
 use robots_audit::robots::token::Matching;
 
-use crate::twin_path::{google_form, one_form};
+use crate::twin_path::one_form;
 
 /// Whether a rule in normal form matches a path in normal form.
 pub fn matches(rule: &[u8], path: &[u8], matching: Matching) -> bool {
@@ -81,4 +81,20 @@ fn decide_by_google(rules: &[(bool, &[u8])], path: &[u8]) -> Option<(usize, bool
     } else {
         allow.map(|(_, place)| (place, false))
     }
+}
+
+/// A rule as Google's parser compares it: hex digits in upper case, octets beyond ASCII escaped.
+fn google_form(rule: &[u8]) -> Vec<u8> {
+    let mut form = Vec::new();
+    let mut at = 0;
+    while at < rule.len() {
+        let digits = rule.get(at + 1..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        match digits.filter(|_| rule[at] == b'%') {
+            Some(digits) => form.extend([b"%", &digits.to_ascii_uppercase()[..]].concat()),
+            None if rule[at] >= 0x80 => form.extend(format!("%{:02X}", rule[at]).bytes()),
+            None => form.push(rule[at]),
+        }
+        at += if rule[at] == b'%' && digits.is_some() { 3 } else { 1 };
+    }
+    form
 }
