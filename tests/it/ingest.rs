@@ -90,6 +90,12 @@ fn every_kind_of_record_ends_as_what_it_is() {
     let profile = ("WARC-Profile", "http://netpreserve.org/warc/1.0/revisit/server-not-modified");
     let same = [("WARC-Target-URI", "<https://same.test/robots.txt>"), ("WARC-Date", LATER), profile];
     warc.record("revisit", &same, b"HTTP/1.1 304 Not Modified\r\n\r\n");
+    warc.response(&robots("second"), DAY, &[], &ok(RULES));
+    warc.response(&robots("second"), LATER, &[], "HTTP/2 304\r\n\r\n");
+    warc.response(&robots("hint"), DAY, &[], &ok(RULES));
+    let hinted = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n";
+    warc.response(&robots("hint"), LATER, &[], hinted);
+    warc.response(&robots("alone"), DAY, &[], "HTTP/2 304\r\n\r\n");
     warc.record("resource", &[("WARC-Target-URI", "https://res.test/robots.txt"), ("WARC-Date", DAY)], b"");
     write(folder.path(), "cc.warc.gz", &warc.octets);
     let (stdout, _) = run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "out"], 0);
@@ -114,10 +120,13 @@ fn every_kind_of_record_ends_as_what_it_is() {
             ("https://again.test", "ok - 200 0"),
             ("https://lost.test", "not_collected - 200 0"),
             ("https://same.test", "ok - 304 0"),
+            ("https://second.test", "ok - 304 0"),
+            ("https://hint.test", "ok - 304 0"),
+            ("https://alone.test", "not_collected - 304 0"),
             ("https://res.test", "ok - - 0"),
         ],
     );
-    let told = "24 captures in 1 files = 19 rows + 2 older captures of the same origins + 3 of other resources; \
+    let told = "29 captures in 1 files = 22 rows + 4 older captures of the same origins + 3 of other resources; \
                 29 records that are no captures";
     assert!(stdout.contains(told), "{stdout}");
     let bodies = table(&folder.path().join("out"), "bodies", &["octets"]);

@@ -64,6 +64,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use hyper::header::HeaderValue;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -97,5 +98,15 @@ mod tests {
         assert_eq!(headers.content_encoding.as_deref(), Some("gzip, br"));
         assert_eq!(headers.server.as_deref(), Some("caf\u{e9} \\xFF"));
         assert_eq!(headers.etag, None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_retry_after_is_no_time_or_one_to_come(value in "[0-9]{1,25}|[ -~]{0,40}|.{0,40}", now_s in 0_u64..1 << 40) {
+            let Ok(value) = HeaderValue::from_str(&value) else { return Ok(()) };
+            let map = HeaderMap::from_iter([(RETRY_AFTER, value)]);
+            let seconds = retry_after_s(&map, UNIX_EPOCH + Duration::from_secs(now_s));
+            prop_assert!(seconds.is_none_or(|seconds| seconds >= 0));
+        }
     }
 }
