@@ -413,7 +413,9 @@ pub(super) fn properties(row_group_rows: usize) -> WriterProperties {
         // Each body is there once: a dictionary would hold them all a second time and find nothing.
         .set_column_dictionary_enabled(ColumnPath::from("body"), false)
         .set_column_bloom_filter_enabled(origin.clone(), true)
-        .set_column_bloom_filter_fpp(origin, BLOOM_FILTER_FPP)
+        .set_column_bloom_filter_fpp(origin.clone(), BLOOM_FILTER_FPP)
+        // In memory a filter is as large as this from its first row on; the file gets it as small as it may be.
+        .set_column_bloom_filter_max_ndv(origin, row_group_rows as u64)
         .build()
 }
 
