@@ -1,13 +1,12 @@
 //! What header fields say of use, from the answer into the table and back out of it: fetched, gone on with, used again,
-//! confirmed by a 304, taken over from WARC files, and shown for single answers.
+//! taken over from WARC files, and shown for single answers. What a 304 does with them is in `reuse`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,18 +17,16 @@ use crate::warc_writer::{WarcWriter, ok, status};
 
 const MANNERS: [&str; 4] = ["--contact", "https://contact.test/", "--allow-address", "127.0.0.0/8"];
 
-/// What an origin answers: status and fields; what a 304 has, where it is asked whether that has changed.
-type Answers = fn(u8) -> (u16, &'static str, &'static str);
+/// What an origin answers, by the last number of its address: status and fields.
+type Answers = fn(u8) -> (u16, &'static str);
 
 /// A server whose origins are the addresses of 127.1.0.0/24. It ends with the test program.
 fn serve(answers: Answers, delay: Duration) -> u16 {
     let listener = TcpListener::bind("0.0.0.0:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let answers = Arc::new(answers);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let answers = Arc::clone(&answers);
-            thread::spawn(move || answer(stream, *answers, delay));
+            thread::spawn(move || answer(stream, answers, delay));
         }
     });
     port
@@ -37,17 +34,14 @@ fn serve(answers: Answers, delay: Duration) -> u16 {
 
 fn answer(mut stream: TcpStream, answers: Answers, delay: Duration) {
     let mut request = [0; 2048];
-    let Ok(octets @ 1..) = stream.read(&mut request) else { return };
+    if !stream.read(&mut request).is_ok_and(|octets| octets > 0) {
+        return;
+    }
     thread::sleep(delay);
-    let request = String::from_utf8_lossy(&request[..octets]).to_ascii_lowercase();
-    let std::net::IpAddr::V4(address) = stream.local_addr().expect("an address").ip() else { return };
-    let (status, fields, of_304) = answers(address.octets()[3]);
-    let answer = if request.contains("if-none-match") {
-        format!("HTTP/1.1 304 Not Modified\r\n{of_304}\r\n")
-    } else {
-        let body = "User-agent: *\nDisallow: /x\n";
-        format!("HTTP/1.1 {status} X\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len())
-    };
+    let IpAddr::V4(address) = stream.local_addr().expect("an address").ip() else { return };
+    let (status, fields) = answers(address.octets()[3]);
+    let body = "User-agent: *\nDisallow: /x\n";
+    let answer = format!("HTTP/1.1 {status} X\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len());
     // The client may be gone.
     let _ = stream.write_all(answer.as_bytes());
 }
@@ -74,17 +68,17 @@ fn said(folder: &Path) -> BTreeMap<String, Vec<String>> {
     said
 }
 
-fn each_signal(number: u8) -> (u16, &'static str, &'static str) {
+fn each_signal(number: u8) -> (u16, &'static str) {
     let fields = match number {
         1 => "X-Robots-Tag: noai, noimageai\r\nX-Robots-Tag: examplebot: noindex, noarchive\r\n",
         2 => "Content-Usage: train-ai=y\r\nServer: x\r\nContent-Usage: search=y, train-ai=n\r\n",
         3 => "TDM-Reservation: 1\r\nTDM-Policy: /tdm.json\r\n",
         4 => "Link: </a.css>; rel=preload, </rsl.xml>; rel=\"license\"; type=\"application/rsl+xml\"\r\n",
-        5 => return (402, "crawler-price: USD 0.01\r\n", ""),
+        5 => return (402, "crawler-price: USD 0.01\r\n"),
         6 => "Content-Usage: train-ai=n,\r\nX-Robots-Tag: nofollow\r\n",
         _ => "",
     };
-    (200, fields, "")
+    (200, fields)
 }
 
 #[test]
@@ -110,6 +104,9 @@ fn a_row_for_each_thing_that_is_said() {
     let of_price = values.iter().find(|row| row[0].as_deref() == Some("crawler-price")).expect("a price");
     assert_eq!((of_price[1].as_deref(), of_price[2].as_deref()), (Some("USD 0.01"), Some("1")));
 
+    fetch(folder.path(), &["--reuse", "out", "-o", "reused"]);
+    assert_eq!(said(&folder.path().join("reused")), expected);
+
     // Nothing of it depends on threads, and it goes with the snapshot.
     for threads in ["1", "2"] {
         run(folder.path(), &["audit", "--from", "out", "--threads", threads, "-o", &format!("out-{threads}")], 0);
@@ -133,7 +130,7 @@ fn a_row_for_each_thing_that_is_said() {
 #[test]
 fn a_run_that_was_killed_keeps_what_its_parts_have() {
     let folder = temporary();
-    let port = serve(|_| (200, "X-Robots-Tag: noai\r\n", ""), Duration::from_millis(20));
+    let port = serve(|_| (200, "X-Robots-Tag: noai\r\n"), Duration::from_millis(20));
     write(folder.path(), "origins.txt", origins(port, 120).join("\n"));
     let parts = ["--concurrency", "4", "--part-rows", "10", "--part-seconds", "60", "-o", "out"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_robots-audit"));
@@ -152,37 +149,6 @@ fn a_run_that_was_killed_keeps_what_its_parts_have() {
     assert_eq!((rows.len(), said(&folder.path().join("out")).len()), (120, 120));
     let times = all_parts(&folder.path().join("out"), "fetches", &["origin", "fetch_time"]);
     assert!(rows.iter().all(|row| times.contains(&vec![row[0].clone(), row[2].clone()])));
-}
-
-#[test]
-fn copies_keep_them_and_a_304_replaces_what_it_has() {
-    let folder = temporary();
-    let answers: Answers = |number| match number {
-        1 => (200, "X-Robots-Tag: noai\r\n", ""),
-        2 => (200, "X-Robots-Tag: noai\r\nETag: \"1\"\r\nCache-Control: max-age=0\r\n", "ETag: \"1\"\r\n"),
-        3 => {
-            let of_304 = "ETag: \"1\"\r\nX-Robots-Tag: noml\r\n";
-            (200, "X-Robots-Tag: noai\r\nTDM-Reservation: 1\r\nETag: \"1\"\r\nCache-Control: max-age=0\r\n", of_304)
-        }
-        _ => (200, "X-Robots-Tag: noai\r\nETag: \"1\"\r\nCache-Control: max-age=0\r\n", "X-Robots-Tag: all\r\n"),
-    };
-    let port = serve(answers, Duration::ZERO);
-    write(folder.path(), "origins.txt", origins(port, 4).join("\n"));
-    fetch(folder.path(), &["-o", "one"]);
-    fetch(folder.path(), &["--reuse", "one", "-o", "two"]);
-    fetch(folder.path(), &["--reuse", "two", "-o", "three"]);
-    for later in ["two", "three"] {
-        let later = folder.path().join(later);
-        let mut found = said(&later);
-        let told = |number: &str| found.remove(number).unwrap_or_default();
-        let [one, two, three, four] = ["1", "2", "3", "4"].map(told);
-        assert_eq!(one, ["x_robots_tag noai"], "used again");
-        assert_eq!(two, ["x_robots_tag noai"], "confirmed");
-        assert_eq!(three, ["tdm_reservation reserved", "x_robots_tag noml"], "the 304 has one of them");
-        assert!(four.is_empty(), "the 304 says nothing of AI any more");
-        let flags = all_parts(&later, "fetches", &["fetch_status"]);
-        assert_eq!(flags.iter().filter(|row| row[0].as_deref() == Some("304")).count(), 3);
-    }
 }
 
 #[test]
@@ -234,7 +200,7 @@ fn warc_files_have_them_and_rows_have_not() {
 fn they_are_shown_beside_single_answers_and_decide_nothing() {
     let folder = temporary();
     let answers: Answers =
-        |_| (200, "X-Robots-Tag: noai\r\nX-Robots-Tag: \x1B: noimageai\r\nX-Robots-Tag: GPTBot: noml\r\n", "");
+        |_| (200, "X-Robots-Tag: noai\r\nX-Robots-Tag: \x1B: noimageai\r\nX-Robots-Tag: GPTBot: noml\r\n");
     let url = format!("http://127.1.0.1:{}/page", serve(answers, Duration::ZERO));
     let check = |more: &[&str]| run(folder.path(), &[&["check", &url, "--live"], &MANNERS[..], more].concat(), 0).0;
     let text = check(&["--crawlers", "GPTBot"]);
