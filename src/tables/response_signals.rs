@@ -45,7 +45,7 @@ impl HeaderFact {
         let fact = |(place, said): (usize, crate::signals::response::Statement<'_>)| {
             let field = &signals.fields()[place];
             Self {
-                field: i32::try_from(place + 1).expect("few fields are kept"),
+                field: i32::try_from(place + 1).unwrap_or(i32::MAX),
                 signal: said.signal,
                 name: field.name,
                 value: field.value.as_deref().map(owned),
@@ -78,8 +78,11 @@ fn word<S: Serializer>(word: &impl std::fmt::Display, serializer: S) -> Result<S
 }
 
 #[expect(clippy::ref_option, reason = "serde gives it so")]
-fn optional_word<S: Serializer>(reading: &Option<Reading>, serializer: S) -> Result<S::Ok, S::Error> {
-    reading.map(Reading::as_str).serialize(serializer)
+fn optional_word<S: Serializer>(word: &Option<impl std::fmt::Display>, serializer: S) -> Result<S::Ok, S::Error> {
+    match word {
+        Some(word) => serializer.collect_str(word),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// The columns.

@@ -3,20 +3,13 @@
 //! Source: draft-ietf-aipref-attach-05. Lines of the field are one dictionary (RFC 9651 §4.2), of which the last value
 //! of a label counts; a line that is none takes the others with it.
 
-use super::STATEMENTS_TOLD;
 use crate::signals::content_usage::{Label, Preferences, Usage};
 
 /// What is said of each label; nothing where the octets are no dictionary.
-pub fn usages(value: &[u8]) -> impl Iterator<Item = (Label, Usage)> + use<> {
-    let preferences = Preferences::of(value);
-    let said = move |preferences: Preferences| {
-        Label::ALL
-            .iter()
-            .copied()
-            .filter(move |label| preferences.labels().any(|own| own == *label))
-            .map(move |label| (label, preferences.get(label)))
-    };
-    preferences.into_iter().flat_map(said).take(STATEMENTS_TOLD)
+#[must_use]
+pub fn usages(value: &[u8]) -> Vec<(Label, Usage)> {
+    let Some(preferences) = Preferences::of(value) else { return Vec::new() };
+    preferences.labels().map(|label| (label, preferences.get(label))).collect()
 }
 
 #[cfg(test)]
@@ -34,7 +27,8 @@ mod tests {
             ("/samples/ train-ai=n", ""),
             ("", ""),
         ] {
-            let said: Vec<String> = usages(value.as_bytes()).map(|(label, usage)| format!("{label} {usage}")).collect();
+            let said: Vec<String> =
+                usages(value.as_bytes()).into_iter().map(|(label, usage)| format!("{label} {usage}")).collect();
             assert_eq!(said.join(", "), expected, "{value:?}");
         }
     }

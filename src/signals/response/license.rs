@@ -15,14 +15,7 @@ pub struct LicenseLink<'a> {
 /// The links to a licence that a field holds, in their order. What is no link is passed over up to the next comma.
 pub fn links(value: &[u8]) -> impl Iterator<Item = LicenseLink<'_>> {
     let mut reader = Reader { rest: value };
-    std::iter::from_fn(move || {
-        loop {
-            match reader.next()? {
-                (link, true) => return Some(link),
-                (_, false) => {}
-            }
-        }
-    })
+    std::iter::from_fn(move || reader.next()).filter(|(_, is_license)| *is_license).map(|(link, _)| link)
 }
 
 /// What stands before the cursor is read.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`content_usage`] | `Content-Usage` (AIPREF) |
 //! | [`x_robots_tag`] | `X-Robots-Tag` |
-//! | [`tdm`] | `tdm-reservation` and `tdm-policy` (TDMRep) |
+//! | [`tdm`] | `tdm-reservation` and `tdm-policy` (`TDMRep`) |
 //! | [`license`] | `Link` to a licence of RSL |
 //!
 //! Of pay-per-crawl, presence alone is noted: `crawler-price` and `crawler-error` of a 402.
@@ -275,6 +275,7 @@ fn said<'a>(name: FieldName, value: &'a [u8], is_reserved: bool, base: Option<&U
     let silent = Statement::silent(name.signal());
     match name {
         FieldName::ContentUsage => content_usage::usages(value)
+            .into_iter()
             .map(|(label, usage)| Statement {
                 term: Some(label.as_str()),
                 reading: Some(usage.into()),

@@ -1,6 +1,6 @@
 //! `X-Robots-Tag`: tokens, after an agent those for it alone.
 //!
-//! Sources: the documents of Google Search about the field, of DeviantArt about `noai` and `noimageai`, of Bing and
+//! Sources: the documents of Google Search about the field, of `DeviantArt` about `noai` and `noimageai`, of Bing and
 //! Amazon about `noarchive` and `nocache`. The field has no grammar of its own; a list of tokens in any case is what its
 //! readers agree on. Every line of it begins for everybody again.
 

@@ -119,7 +119,9 @@ impl StoredSignals {
     fn read(snapshot: &Snapshot) -> Result<Self, SnapshotError> {
         let mut stored = Self::default();
         for batch in snapshot.response_signals() {
-            rows::fields(&batch?).into_iter().for_each(|row| stored.add(row));
+            for row in rows::fields(&batch?) {
+                stored.add(row);
+            }
         }
         Ok(stored)
     }

@@ -4,7 +4,7 @@
 //! fields are renamed (`X-Crawl-Content-Encoding`), as Common Crawl does. So the octets have the last word.
 
 use crate::robots::access::{FetchClass, Flag, Flags};
-use crate::signals::response::ResponseFields;
+use crate::signals::response::{FieldName, ResponseFields};
 use crate::source::coding::Codings;
 use crate::source::folder::BODY_OCTETS;
 use crate::tables::fetches::{HTTP_VERSIONS, Headers};
@@ -106,13 +106,13 @@ impl<'a> Answer<'a> {
 
     /// The fields under the names that they had on the wire. A renamed one counts where no other has its name.
     fn sent_fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-        let is_there = |name: &[u8]| self.fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let is_there = |name: &&FieldName| self.values(name.as_str()).next().is_some();
+        let there: Vec<FieldName> = FieldName::ALL.iter().filter(is_there).copied().collect();
         self.fields.iter().filter_map(move |(name, value)| {
-            let renamed = name.split_at_checked(CRAWL_PREFIX.len());
-            let renamed = renamed.filter(|(prefix, _)| prefix.eq_ignore_ascii_case(CRAWL_PREFIX.as_bytes()));
-            match renamed {
+            let parts = name.split_at_checked(CRAWL_PREFIX.len());
+            match parts.filter(|(prefix, _)| prefix.eq_ignore_ascii_case(CRAWL_PREFIX.as_bytes())) {
                 None => Some((*name, *value)),
-                Some((_, name)) => (!is_there(name)).then_some((name, *value)),
+                Some((_, name)) => FieldName::of(name).filter(|name| !there.contains(name)).map(|_| (name, *value)),
             }
         })
     }
