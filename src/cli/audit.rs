@@ -47,13 +47,15 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let mut tables = plan.tables();
     // Captures become a snapshot in the same folder, from which the other tables are computed.
     let ingested = warc.map(|captures| ingest::take_over(&captures, folder, threads, &mut progress)).transpose()?;
-    // Its `fetches` are written again, since origins that only URLs name get their rows there.
-    let is_written = |table: &Table| ingested.is_none() || COMPUTED_TABLES.contains(table) || *table == Table::Fetches;
-    let written: Vec<Table> = tables.iter().copied().filter(is_written).collect();
     let source = match source.take() {
         Some(source) => source,
         None => Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?),
     };
+    // An empty table would say that no answer had such a field.
+    tables.retain(|table| *table != Table::ResponseSignals || source.has_response_signals());
+    // Its `fetches` are written again, since origins that only URLs name get their rows there.
+    let is_written = |table: &Table| ingested.is_none() || COMPUTED_TABLES.contains(table) || *table == Table::Fetches;
+    let written: Vec<Table> = tables.iter().copied().filter(is_written).collect();
     let mut output = Output::open(folder, &written).map_err(Failed::before)?;
     if ingested.is_some() || is_same_folder(Path::new(&args.from), folder) && folder.join("captures").is_dir() {
         tables.push(Table::Captures);

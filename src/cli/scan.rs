@@ -16,7 +16,7 @@ use super::show;
 use crate::audit::AuditError;
 use crate::audit::collect::{Collected, collect};
 use crate::audit::event::{Event, Stage};
-use crate::audit::output::{COMPUTED_TABLES, Output, SNAPSHOT_TABLES, write_views};
+use crate::audit::output::{COMPUTED_TABLES, FETCHED_TABLES, Output, write_views};
 use crate::audit::plan::Plan;
 use crate::audit::run::{Source, audit};
 use crate::audit::totals::{Classes, Totals};
@@ -124,7 +124,7 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let totals = Totals { lines: collected.lines, classes: collected.classes, ..Totals::default() };
     totals.check(0, 0).map_err(|imbalance| Failed::running(AuditError::Balance(imbalance)))?;
     let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
-    conclude(global, &summary, &SNAPSHOT_TABLES)?;
+    conclude(global, &summary, &FETCHED_TABLES)?;
     collected.journal.end().map_err(Failed::running)?;
     exit_of(&totals.classes, &args.live)
 }

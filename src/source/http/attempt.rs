@@ -89,7 +89,7 @@ impl Fetcher {
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
-        seen.headers = observe::headers(response.headers());
+        seen.headers = observe::headers(response.status(), response.headers());
         if seen.redirects.is_empty() {
             seen.scheme_used = Some(place.origin().scheme());
         }

@@ -2,12 +2,13 @@
 
 use std::time::SystemTime;
 
-use hyper::Version;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, RETRY_AFTER, SERVER,
 };
+use hyper::{StatusCode, Version};
 
 use super::http_date;
+use crate::signals::response::ResponseFields;
 use crate::source::clock::micros;
 use crate::tables::fetches::Headers;
 use crate::tables::text::{of_octets, of_octets_cut};
@@ -15,11 +16,12 @@ use crate::tables::text::{of_octets, of_octets_cut};
 /// Octets kept of a header field: validators and dates are far shorter.
 pub(super) const FIELD_OCTETS: usize = 1024;
 
-/// The header fields that the table keeps.
-pub(super) fn headers(map: &HeaderMap) -> Headers {
+/// The header fields that are kept of an answer with this status.
+pub(super) fn headers(status: StatusCode, map: &HeaderMap) -> Headers {
     let kept = |octets: &[u8]| of_octets_cut(octets, FIELD_OCTETS).into_owned();
     let first = |name: HeaderName| map.get(name).map(|value| kept(value.as_bytes()));
     let all = |name: HeaderName| list(map, &name).map(|octets| kept(&octets));
+    let fields = map.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
     Headers {
         content_type: first(CONTENT_TYPE),
         content_encoding: all(CONTENT_ENCODING),
@@ -27,6 +29,7 @@ pub(super) fn headers(map: &HeaderMap) -> Headers {
         last_modified: first(LAST_MODIFIED),
         cache_control: all(CACHE_CONTROL),
         server: first(SERVER),
+        signals: ResponseFields::of(status.as_u16(), fields),
     }
 }
 
@@ -94,7 +97,7 @@ mod tests {
         map.append(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         map.append(CONTENT_ENCODING, HeaderValue::from_static("br"));
         map.append(SERVER, HeaderValue::from_bytes(b"caf\xC3\xA9 \xFF").expect("allowed octets"));
-        let headers = headers(&map);
+        let headers = headers(StatusCode::OK, &map);
         assert_eq!(headers.content_encoding.as_deref(), Some("gzip, br"));
         assert_eq!(headers.server.as_deref(), Some("caf\u{e9} \\xFF"));
         assert_eq!(headers.etag, None);

@@ -121,10 +121,12 @@ impl<'a> Readers<'a> {
             return Ok(Step::End(End::of(FetchClass::NotCollected)));
         };
         let is_not_modified = is_not_modified || names_not_modified(&record.head);
+        let newer = seen.headers.signals.clone();
         let step = whole(place, earlier, seen);
         if is_not_modified && matches!(&step, Step::End(end) if end.class.has_body()) {
             seen.flags.insert(Flag::Revalidated);
             seen.status = Some(304);
+            seen.headers.signals = seen.headers.signals.renewed_by(&newer);
         }
         Ok(step)
     }
