@@ -7,6 +7,7 @@ use arrow::array::RecordBatch;
 use super::evaluate::Added;
 use crate::origin::{Origin, Scheme};
 use crate::source::folder::FileRow;
+use crate::source::input::SeenOrigins;
 use crate::tables::fetches::{FetchRow, FetchesBuilder, Observation};
 
 /// Rows of one batch.
@@ -19,8 +20,8 @@ pub(super) fn distinct(rows: &[FileRow]) -> Vec<&FileRow> {
 }
 
 /// Whether a file names an origin that no earlier one has named, or none at all.
-pub(super) fn is_new(row: &FileRow, seen: &mut HashSet<Origin>) -> bool {
-    row.origin.as_ref().map_or(true, |origin| seen.insert(origin.clone()))
+pub(super) fn is_new(row: &FileRow, seen: &mut SeenOrigins) -> bool {
+    row.origin.as_ref().map_or(true, |origin| seen.insert(origin))
 }
 
 /// The row of an origin that only a URL names: a folder's file stands for its host under http as well.

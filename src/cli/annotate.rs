@@ -16,10 +16,11 @@ use crate::audit::plan::Plan;
 use crate::dataset::annotate::Annotator;
 use crate::dataset::job::{Job, Task};
 use crate::dataset::keep::REASONS;
-use crate::dataset::parquet_file::Shape;
+use crate::dataset::shape::Shape;
 use crate::dataset::snapshots::{Opening, Snapshots};
 use crate::dataset::stats::Collector;
 use crate::dataset::stats_report::{self, CountedFile, Report};
+use crate::dataset::stream::Streamed;
 use crate::dataset::tally::Tally;
 use crate::dataset::{self, DatasetError};
 use crate::report::text::{number, percent};
@@ -43,11 +44,11 @@ pub(super) fn annotate(global: &Global, args: &AnnotateArgs) -> Result<Exit, Fai
     };
     let folder = args.files.output.clone().unwrap_or_else(std::env::temp_dir);
     let annotator = annotator(plan, &args.rows, columns, &folder)?;
-    if args.stream == Some(StreamFormat::Arrow) {
-        return stream(global, &annotator);
-    }
     let losses = Losses::begin("annotate", &args.stats, &annotator, &args.inputs)?;
     let annotator = annotator.with_stats(losses.as_ref().map(|losses| Arc::clone(&losses.collector)));
+    if args.stream == Some(StreamFormat::Arrow) {
+        return stream(global, &annotator, losses);
+    }
     let shape = if args.sidecar { Shape::Sidecar { id_column: args.id_column.clone() } } else { Shape::Annotated };
     let job = Job { annotator, task: Task::Annotate(shape), output: folder, overwrites: args.files.overwrite };
     let done = run(&job, &args.inputs, options.threads(), losses)?;
@@ -56,10 +57,20 @@ pub(super) fn annotate(global: &Global, args: &AnnotateArgs) -> Result<Exit, Fai
 }
 
 /// Annotates what comes in on stdin; the counts go to stderr.
-fn stream(global: &Global, annotator: &Annotator) -> Result<Exit, Failed> {
+fn stream(global: &Global, annotator: &Annotator, losses: Option<Losses<'_>>) -> Result<Exit, Failed> {
     let input = BufReader::with_capacity(STREAM_OCTETS, std::io::stdin().lock());
     let output = BufWriter::with_capacity(STREAM_OCTETS, std::io::stdout().lock());
-    let tally = dataset::stream::annotate(annotator, input, output).map_err(failed)?;
+    let Streamed { tally, is_whole } = dataset::stream::annotate(annotator, input, output).map_err(failed)?;
+    match losses {
+        Some(mut losses) if is_whole => {
+            losses.rows = tally.rows;
+            losses.write(annotator, false)?;
+        }
+        Some(losses) => {
+            show::remark(&format!("{} is not written: the stream was not read to its end", losses.path.display()));
+        }
+        None => {}
+    }
     if !global.quiet {
         show::remark(&format!("{} rows annotated", number(tally.rows)));
     }
@@ -104,10 +115,9 @@ impl<'a> Losses<'a> {
         self.rows += rows;
     }
 
-    fn write(self, job: &Job) -> Result<(), Failed> {
-        let is_filter = matches!(job.task, Task::Filter { .. });
+    fn write(self, annotator: &Annotator, is_filter: bool) -> Result<(), Failed> {
         let report = Report { command: self.command, is_filter, files: &self.files, rows: self.rows };
-        report.write(&job.annotator, &self.collector, self.path).map_err(Failed::running)
+        report.write(annotator, &self.collector, self.path).map_err(Failed::running)
     }
 }
 
@@ -145,7 +155,7 @@ pub(super) fn run(
         done.written += 1;
     }
     if let Some(losses) = losses {
-        losses.write(job)?;
+        losses.write(&job.annotator, matches!(job.task, Task::Filter { .. }))?;
     }
     Ok(done)
 }

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use super::answers::{Answers, Whens};
 use super::columns::{ColumnPath, check_free};
 use super::snapshots::{CaptureId, Snapshots, When};
-use super::stats::{Collector, Stats, StatsColumns};
+use super::stats::{Asked, Collector, Stats, StatsColumns, Typing};
 use super::tally::Tally;
 use super::{DatasetError, time};
 use crate::robots::access::FetchClass;
@@ -100,10 +100,9 @@ impl Annotator {
         Self { collector, ..self }
     }
 
-    /// Whether what is lost is counted.
-    #[must_use]
-    pub const fn has_stats(&self) -> bool {
-        self.collector.is_some()
+    /// What is asked about losses, where they are counted.
+    pub(super) fn stats_asked(&self) -> Option<&Asked> {
+        self.collector.as_ref().map(|collector| collector.asked())
     }
 
     /// Takes what a piece of a file counted.
@@ -156,12 +155,17 @@ impl Annotator {
     /// # Errors
     /// A column that is missing or holds something else.
     pub fn sources(&self, fields: &Fields) -> Result<Sources, DatasetError> {
+        self.sources_in(fields, Typing::Typed)
+    }
+
+    /// The same, where columns say more or less of their values.
+    pub(super) fn sources_in(&self, fields: &Fields, typing: Typing) -> Result<Sources, DatasetError> {
         let urls = ColumnPath::find_text(fields, &self.settings.url_column)?;
         let times = match &self.settings.as_of {
             AsOf::Column(column) => Some(ColumnPath::find_time(fields, column)?),
             AsOf::Newest | AsOf::Time(_) => None,
         };
-        let stats = self.collector.as_ref().map(|collector| collector.asked().columns(fields)).transpose()?;
+        let stats = self.stats_asked().map(|asked| asked.columns(fields, typing)).transpose()?;
         Ok(Sources { urls, times, stats })
     }
 

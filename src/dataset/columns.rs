@@ -11,7 +11,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::{DatasetError, time};
 use crate::origin::URL_OCTETS;
-use crate::source::input::{Found, append_value};
+use crate::source::json_path::{Found, append_value};
 
 /// Names told in a message.
 const NAMES_TOLD: usize = 30;
@@ -105,6 +105,16 @@ impl ColumnPath {
     /// # Errors
     /// Where the batch has no such column, or it holds no text.
     pub fn texts(&self, batch: &RecordBatch) -> Result<BinaryViewArray, DatasetError> {
+        self.texts_and(batch, Found::Text)
+    }
+
+    /// The same, and the numbers that stand in JSON.
+    pub(super) fn scalars(&self, batch: &RecordBatch) -> Result<BinaryViewArray, DatasetError> {
+        self.texts_and(batch, Found::Number)
+    }
+
+    /// The texts at the path, and what else of JSON counts as one.
+    fn texts_and(&self, batch: &RecordBatch, other: Found) -> Result<BinaryViewArray, DatasetError> {
         let array = self.array(batch)?;
         if !is_text(array.data_type()) {
             return Err(self.wrong_type(array.data_type(), "text"));
@@ -112,7 +122,7 @@ impl ColumnPath {
         let texts = octets(&array)?;
         Ok(match &self.json {
             None => texts,
-            Some(path) => in_json(&texts, path),
+            Some(path) => in_json(&texts, path, other),
         })
     }
 
@@ -135,6 +145,11 @@ impl ColumnPath {
     pub(super) fn wrong_type(&self, found: &DataType, wanted: &'static str) -> DatasetError {
         DatasetError::ColumnType { column: self.asked.clone(), found: found.to_string(), wanted }
     }
+}
+
+/// The octets of texts, 0 where there is none.
+pub(super) fn lengths(texts: &BinaryViewArray) -> Vec<u64> {
+    texts.iter().map(|text| text.map_or(0, |text| text.len() as u64)).collect()
 }
 
 /// The child of a struct, null also where the struct is.
@@ -161,14 +176,16 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-fn in_json(texts: &BinaryViewArray, path: &str) -> BinaryViewArray {
+fn in_json(texts: &BinaryViewArray, path: &str, other: Found) -> BinaryViewArray {
     let mut found = BinaryViewBuilder::with_capacity(texts.len());
     let mut value = Vec::new();
     for text in texts {
         value.clear();
         match text.map(|text| append_value(text, path, &mut value)) {
             // Longer ones are no URLs; what is cut still tells that.
-            Some(Ok(Found::Text)) => found.append_value(&value[..value.len().min(URL_OCTETS + 1)]),
+            Some(Ok(kind)) if kind == Found::Text || kind == other => {
+                found.append_value(&value[..value.len().min(URL_OCTETS + 1)]);
+            }
             _ => found.append_null(),
         }
     }

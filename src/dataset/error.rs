@@ -181,9 +181,6 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
     },
-    /// Losses of a file without columns of its own.
-    #[error("--stats counts rows of Parquet files only; this is a text file")]
-    StatsOfText,
     /// Two inputs with one name.
     #[error("{} and {} would both become {name} in the output folder", first.display(), second.display())]
     SameName {

@@ -18,7 +18,7 @@ use super::columns::check_free;
 use super::keep::{Fate, REASONS, Rules};
 use super::parquet_file::{Cutter, Encoder, Input, Layout, Output, check_balance};
 use super::rewrite::{self, Chunk};
-use super::stats::{Counter, Stats};
+use super::stats::{PieceCounter, Stats};
 use super::tally::Tally;
 use crate::audit::pipeline::{ordered, ordered_within};
 use crate::tables::column::{Words, words};
@@ -174,7 +174,7 @@ impl Judging {
             Ok(())
         };
         let mut cutter = Cutter::new(&self.input, piece.clone());
-        let mut counter = Counter::begin(&self.annotator, &self.sources, &self.input, piece.clone());
+        let mut counter = PieceCounter::begin(&self.annotator, &self.sources, &self.input, piece.clone());
         self.input.batches(piece, self.leaves.clone(), |batch, rows_before| {
             let (answers, urls) = self.annotator.answers(batch, &self.sources, rows_before)?;
             self.annotator.count(&answers, &mut tally);
@@ -194,7 +194,7 @@ impl Judging {
             cutter.add(&[Arc::new(fates) as ArrayRef], rows, &mut use_group)
         })?;
         cutter.finish(&mut use_group)?;
-        Ok((groups, tally, counter.map(Counter::finish)))
+        Ok((groups, tally, counter.map(PieceCounter::finish)))
     }
 }
 

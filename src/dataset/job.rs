@@ -18,7 +18,8 @@ use super::DatasetError;
 use super::annotate::{Annotator, Settings};
 use super::filter::{self, Places};
 use super::keep::{Expression, Rules};
-use super::parquet_file::{self, Input, Shape};
+use super::parquet_file::{self, Input};
+use super::shape::Shape;
 use super::stats;
 use super::tally::Tally;
 use super::text_file::{self, TextInput, Treatment};
@@ -141,7 +142,10 @@ impl Job {
             Task::Annotate(_) => None,
             Task::Filter { rules, .. } => Some(rules),
         };
-        let count = || stats::read(&self.annotator, rules, &Input::open(&planned.input)?, pool);
+        let count = || match Opened::of(&planned.input)? {
+            Opened::Parquet(input) => stats::read(&self.annotator, rules, &input, pool),
+            Opened::Text(input) => text_file::count(&self.annotator, &input, &self.task.treatment(), pool),
+        };
         count().map_err(|error| error.of_file(&planned.input))
     }
 
@@ -176,7 +180,7 @@ impl Job {
         mark: &str,
         pool: &Arc<ThreadPool>,
     ) -> Result<Tally, DatasetError> {
-        let treatment = self.task.treatment()?;
+        let treatment = self.task.treatment();
         let done = text_file::run(&self.annotator, input, &treatment, self.places(name), pool)?;
         done.excluded.map(|excluded| text_file::publish(excluded, mark)).transpose()?;
         text_file::publish(done.kept, mark)?;
@@ -194,8 +198,7 @@ impl Job {
     fn check(&self, input: &Opened) -> Result<(), DatasetError> {
         let input = match input {
             Opened::Parquet(input) => input,
-            Opened::Text(_) if self.annotator.has_stats() => return Err(DatasetError::StatsOfText),
-            Opened::Text(text) => return text_file::check(&self.annotator, text, &self.task.treatment()?),
+            Opened::Text(text) => return text_file::check(&self.annotator, text, &self.task.treatment()),
         };
         self.annotator.sources(input.fields())?;
         match &self.task {
@@ -271,14 +274,11 @@ impl Job {
 
 impl Task {
     /// What is done with the rows of text files.
-    fn treatment(&self) -> Result<Treatment, DatasetError> {
+    fn treatment(&self) -> Treatment {
         match self {
-            Self::Annotate(Shape::Annotated) => Ok(Treatment::Annotate),
-            Self::Annotate(Shape::Sidecar { .. }) => {
-                Err(DatasetError::Text { fault: "is text; --sidecar is for Parquet only" })
-            }
+            Self::Annotate(shape) => Treatment::Annotate(shape.clone()),
             Self::Filter { rules, excluded } => {
-                Ok(Treatment::Filter { rules: rules.clone(), wants_excluded: excluded.is_some() })
+                Treatment::Filter { rules: rules.clone(), wants_excluded: excluded.is_some() }
             }
         }
     }

@@ -9,6 +9,7 @@
 //! | [`answers`] | a batch of URLs to a batch of answers, grouped by body and put back in order |
 //! | [`annotate`] | a batch of rows to the same with columns more: one function for files and streams |
 //! | [`keep`] | which rows are kept: a small closed language |
+//! | [`shape`] | what an output holds of each row |
 //! | [`parquet_file`] | a Parquet file whose columns are copied without being decoded, and others added |
 //! | `text_file` | NDJSON and CSV: rows as they stand, with columns put in, or kept and excluded |
 //! | `filter` | a Parquet file to its kept and its excluded rows |
@@ -30,6 +31,7 @@ pub mod job;
 pub mod keep;
 pub mod parquet_file;
 mod rewrite;
+pub mod shape;
 pub mod snapshots;
 pub mod stats;
 pub mod stats_report;

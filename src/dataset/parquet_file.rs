@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
@@ -28,16 +28,15 @@ use rayon::ThreadPool;
 
 use super::DatasetError;
 use super::annotate::{Annotator, Sources};
-use super::answers::{Answers, GROUPED_ROWS};
+use super::answers::GROUPED_ROWS;
 use super::columns::{ColumnPath, check_free};
-use super::stats::{Counter, Stats};
+use super::shape::Shape;
+use super::stats::{PieceCounter, Stats};
 use super::tally::Tally;
 use crate::audit::pipeline::ordered;
 use crate::source::contained;
 use crate::tables::cause;
-use crate::tables::column::value;
 use crate::tables::sink::{Place, WholeFile};
-use crate::tables::text::of_octets;
 
 /// Key in the footer of what a file was made by.
 pub const MARK_KEY: &str = "robots_audit.dataset";
@@ -233,18 +232,6 @@ fn key_values(metadata: &ParquetMetaData) -> &[KeyValue] {
     metadata.file_metadata().key_value_metadata().map_or(&[], Vec::as_slice)
 }
 
-/// What an output file holds of each row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
-    /// All columns of the input, then the added ones.
-    Annotated,
-    /// This column of the input (or the number of the row, from 0 on), the URL, and the added columns.
-    Sidecar {
-        /// The column that tells rows apart.
-        id_column: Option<String>,
-    },
-}
-
 /// The columns of an output file.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
@@ -313,7 +300,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Creates it under a temporary name.
-    pub(super) fn create(input: &Input, layout: &Layout, place: Place, mark: &str) -> Result<Self, DatasetError> {
+    pub(super) fn create(input: &Input, layout: &Layout, mut place: Place, mark: &str) -> Result<Self, DatasetError> {
         let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
         let schema = layout.schema(input).map_err(|source| input.parquet_error(source))?;
         let mut writer = SerializedFileWriter::new(file, schema, Arc::new(file_properties(input)))
@@ -593,28 +580,17 @@ pub(super) fn check_balance(rows_in: u64, rows_out: u64) -> Result<(), DatasetEr
 
 fn layout(annotator: &Annotator, input: &Input, shape: &Shape) -> Result<Layout, DatasetError> {
     let fields = input.fields();
-    match shape {
-        Shape::Annotated => {
-            annotator.check_names(fields.iter().map(|field| field.name().as_str()))?;
-            Ok(Layout::all(input, annotator.fields()))
+    let added = shape.fields(annotator);
+    let roots: Vec<usize> = match shape {
+        Shape::Annotated => (0..fields.len()).collect(),
+        Shape::Sidecar { id_column: None } => Vec::new(),
+        Shape::Sidecar { id_column: Some(column) } => {
+            let path = ColumnPath::find(fields, column)?;
+            fields.iter().position(|field| field.name() == path.column()).into_iter().collect()
         }
-        Shape::Sidecar { id_column } => {
-            let mut added = Vec::new();
-            let mut roots = Vec::new();
-            match id_column {
-                Some(column) => {
-                    let path = ColumnPath::find(fields, column)?;
-                    roots.extend(fields.iter().position(|field| field.name() == path.column()));
-                }
-                None => added.push(value(&format!("{}row", annotator.settings().prefix), DataType::Int64)),
-            }
-            added.push(value("url", DataType::Utf8));
-            added.extend(annotator.fields());
-            let copied = roots.iter().map(|root| fields[*root].name().as_str());
-            check_free(copied, &added)?;
-            Ok(Layout { roots, added })
-        }
-    }
+    };
+    check_free(roots.iter().map(|root| fields[*root].name().as_str()), &added)?;
+    Ok(Layout { roots, added })
 }
 
 impl Sources {
@@ -638,27 +614,15 @@ impl Work {
             Ok(())
         };
         let mut cutter = Cutter::new(&self.input, piece.clone());
-        let mut counter = Counter::begin(&self.annotator, &self.sources, &self.input, piece.clone());
+        let mut counter = PieceCounter::begin(&self.annotator, &self.sources, &self.input, piece.clone());
         self.input.batches(piece, self.leaves.clone(), |batch, rows_before| {
             let (answers, urls) = self.annotator.answers(batch, &self.sources, rows_before)?;
             self.annotator.count(&answers, &mut tally);
             counter.as_mut().map_or(Ok(()), |counter| counter.add(batch, &answers, &urls, None))?;
-            cutter.add(&self.columns(&answers, &urls, rows_before), answers.len(), &mut use_group)
+            let columns = self.shape.columns(&self.annotator, &answers, &urls, rows_before);
+            cutter.add(&columns, answers.len(), &mut use_group)
         })?;
         cutter.finish(&mut use_group)?;
-        Ok((groups, tally, counter.map(Counter::finish)))
-    }
-
-    fn columns(&self, answers: &Answers, urls: &BinaryViewArray, rows_before: u64) -> Vec<ArrayRef> {
-        let mut columns: Vec<ArrayRef> = Vec::new();
-        if let Shape::Sidecar { id_column } = &self.shape {
-            if id_column.is_none() {
-                let rows = (0i64..).map(|row| row.saturating_add_unsigned(rows_before)).take(answers.len());
-                columns.push(Arc::new(Int64Array::from_iter_values(rows)));
-            }
-            columns.push(Arc::new(urls.iter().map(|url| url.map(of_octets)).collect::<StringArray>()));
-        }
-        columns.extend(self.annotator.columns(answers));
-        columns
+        Ok((groups, tally, counter.map(PieceCounter::finish)))
     }
 }

@@ -92,7 +92,7 @@ impl Writing<'_> {
         json.insert("command".to_owned(), json!(report.command));
         json.insert("version".to_owned(), json!(env!("CARGO_PKG_VERSION")));
         json.insert("files".to_owned(), json!(files));
-        let text_column = self.asked.text_column.as_deref().unwrap_or(super::stats::TEXT_COLUMN);
+        let text_column = self.asked.text_column();
         json.insert("text_column".to_owned(), json!(self.stats.has_text.then_some(text_column)));
         json.insert("weight_column".to_owned(), json!(self.asked.weight_column));
         let without_weight = self.asked.weight_column.as_ref().map(|_| self.stats.rows_without_weight);

@@ -2,16 +2,13 @@
 //!
 //! What a capture says is read from its file when its turn comes; see `warc` and `table_in`.
 
-use hashbrown::HashMap;
-use sha2::{Digest, Sha256};
-
+use super::mark::{Mark, MarkMap};
+use super::told::Told;
+use crate::tables::captures::{Fault, FaultCounts};
 use crate::tables::fetches::Timestamp;
 
-/// A URL, as the beginning of its SHA-256: long enough that nobody makes two of them meet.
-pub type Key = [u8; 16];
-
 /// Damages of one file that are told one by one; further ones are counted only.
-pub const DAMAGES_MAX: usize = 10_000;
+const DAMAGES_MAX: usize = 10_000;
 
 /// Stands for a capture that does not say when it was made: older than any other.
 const NO_TIME: Timestamp = Timestamp::MIN;
@@ -44,8 +41,8 @@ pub struct Entry {
 /// One capture, as it is found in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// The URL.
-    pub key: Key,
+    /// The URL in normal form.
+    pub url: Mark,
     /// Where it is.
     pub capture: Capture,
     /// Whether the URL is that of a robots.txt.
@@ -54,10 +51,52 @@ pub struct Found {
     pub is_whole: bool,
 }
 
+/// A damage: what is no whole record or row, or is one of nothing that has an origin; or a time that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// Where it is: the octet at which the record or its member begins, or the row counted from 1.
+    pub at: u64,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What the first reading of a file finds.
+#[derive(Debug, Clone, Default)]
+pub struct FileIndex {
+    /// Captures of http(s) resources.
+    pub captures: Vec<Found>,
+    /// Captures of other resources: of DNS answers, for example.
+    pub other_schemes: u64,
+    /// Records that are no captures: requests, metadata and the like.
+    pub other_records: u64,
+    /// The first damages.
+    pub damages: Vec<Damage>,
+    /// All faults.
+    pub faults: FaultCounts,
+}
+
+impl FileIndex {
+    /// When a capture was made. Where that cannot be read it is counted: the capture serves, as older than all others.
+    pub(super) fn time(&mut self, told: Told<Timestamp>, at: u64) -> Option<Timestamp> {
+        if told == Told::Unreadable {
+            self.damage(Damage { at, fault: Fault::Time });
+        }
+        told.known()
+    }
+
+    /// Counts a damage, and keeps it while there are few.
+    pub(super) fn damage(&mut self, damage: Damage) {
+        self.faults.count(damage.fault);
+        if self.damages.len() < DAMAGES_MAX {
+            self.damages.push(damage);
+        }
+    }
+}
+
 /// The captures of all URLs.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
-    entries: HashMap<Key, Entry, ahash::RandomState>,
+    entries: MarkMap<Entry>,
 }
 
 impl Capture {
@@ -78,10 +117,10 @@ impl Capture {
 impl Index {
     /// Adds a capture.
     pub fn add(&mut self, found: &Found) {
-        let Found { key, capture, is_robots_txt, is_whole } = *found;
+        let Found { url, capture, is_robots_txt, is_whole } = *found;
         let whole = is_whole.then_some(capture);
         let fresh = Entry { newest: capture, whole, captures: 0, is_robots_txt };
-        let entry = self.entries.entry(key).or_insert(fresh);
+        let entry = self.entries.entry(url).or_insert(fresh);
         entry.newest = entry.newest.max(capture);
         entry.whole = entry.whole.max(whole);
         entry.captures = entry.captures.saturating_add(1);
@@ -89,8 +128,8 @@ impl Index {
 
     /// The captures of a URL.
     #[must_use]
-    pub fn get(&self, key: &Key) -> Option<&Entry> {
-        self.entries.get(key)
+    pub fn get(&self, url: Mark) -> Option<&Entry> {
+        self.entries.get(&url)
     }
 
     /// The newest capture of each robots.txt and how many there are of it, in the order of files and of places in them.
@@ -101,19 +140,6 @@ impl Index {
         captures.sort_unstable_by_key(|(capture, _)| (capture.file, capture.at));
         captures
     }
-}
-
-/// The key of a URL in normal form.
-#[must_use]
-pub fn key(url: &str) -> Key {
-    let hash: [u8; 32] = Sha256::digest(url.as_bytes()).into();
-    std::array::from_fn(|place| hash[place])
-}
-
-/// A time as RFC 3339 writes it, in microseconds since 1970.
-#[must_use]
-pub fn time_of(text: &str) -> Option<Timestamp> {
-    text.trim().parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond)
 }
 
 #[cfg(test)]
@@ -129,19 +155,12 @@ mod tests {
             let mut index = Index::default();
             for (time, file, at) in order {
                 let capture = Capture::new(time, file, at, 1);
-                let key = key("https://a.test/robots.txt");
-                index.add(&Found { key, capture, is_robots_txt: true, is_whole: file != 1 });
+                let url = Mark::of_name("https://a.test/robots.txt");
+                index.add(&Found { url, capture, is_robots_txt: true, is_whole: file != 1 });
             }
             assert_eq!(index.robots_txts(), [(Capture::new(Some(5), 1, 0, 1), 4)]);
-            let whole = index.get(&key("https://a.test/robots.txt")).and_then(|entry| entry.whole);
+            let whole = index.get(Mark::of_name("https://a.test/robots.txt")).and_then(|entry| entry.whole);
             assert_eq!(whole, Some(Capture::new(Some(5), 0, 10, 1)));
         }
-    }
-
-    #[test]
-    fn times() {
-        assert_eq!(time_of(" 2024-02-29T01:02:03Z"), Some(1_709_168_523_000_000));
-        assert_eq!(time_of("2024-02-29T01:02:03.5+01:00"), Some(1_709_164_923_500_000));
-        assert_eq!(time_of("2024-02-30T01:02:03Z"), None);
     }
 }

@@ -10,9 +10,14 @@ pub mod history;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod input;
+pub(crate) mod json_path;
+pub mod mark;
+pub(crate) mod packing;
 mod redirect;
 pub mod rows;
 pub mod snapshot;
+pub mod time;
+pub(crate) mod told;
 pub mod warc;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -6,6 +6,7 @@ mod json;
 mod parquet;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod status;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -13,18 +14,23 @@ use std::path::{Path, PathBuf};
 
 use ::parquet::errors::ParquetError;
 use arrow::error::ArrowError;
-use flate2::bufread::MultiGzDecoder;
 use thiserror::Error;
 
-use super::captures::{Capture, DAMAGES_MAX, Found, key};
+use super::captures::{Capture, Damage, FileIndex, Found};
 use super::folder::BODY_OCTETS;
+use super::mark::Mark;
+use super::packing::{PACKING_OCTETS, Packing, beginning};
+use super::told::Told;
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
 use crate::tables::captures::Fault;
 use crate::tables::fetches::{Observation, Timestamp};
 
 /// Octets that tell a format.
-const MAGIC_OCTETS: u64 = 16;
+const MAGIC_OCTETS: usize = 16;
+
+/// Octets that a text is read ahead.
+const BUFFER_OCTETS: usize = 128 * 1024;
 
 /// What can go wrong with rows.
 #[derive(Debug, Error)]
@@ -121,8 +127,8 @@ struct Chosen {
 struct Row {
     url: Option<Vec<u8>>,
     body: Option<Vec<u8>>,
-    status: Option<i64>,
-    time: Option<Timestamp>,
+    status: Told<u16>,
+    time: Told<Timestamp>,
 }
 
 /// The rows of one file; a row that cannot be read is `None`.
@@ -147,26 +153,6 @@ enum Format {
     Json,
     #[cfg(feature = "sqlite")]
     Sqlite,
-}
-
-/// What the first reading of a file finds.
-#[derive(Debug, Default)]
-pub struct RowIndex {
-    /// Rows that name an origin.
-    pub captures: Vec<Found>,
-    /// The first rows that do not, counted from 0, and why.
-    pub damages: Vec<(u64, Fault)>,
-    /// All rows that do not.
-    pub damaged: u64,
-}
-
-impl RowIndex {
-    fn damage(&mut self, at: u64, fault: Fault) {
-        self.damaged += 1;
-        if self.damages.len() < DAMAGES_MAX {
-            self.damages.push((at, fault));
-        }
-    }
 }
 
 /// What a row says.
@@ -216,21 +202,26 @@ impl RowFiles {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn index(&self, file: u32) -> Result<RowIndex, RowsError> {
-        let mut index = RowIndex::default();
+    pub fn index(&self, file: u32) -> Result<FileIndex, RowsError> {
+        let mut index = FileIndex::default();
         for (row, at) in self.files[file as usize].rows(false)?.zip(0..) {
             let Some(row) = row? else {
-                index.damage(at, Fault::Row);
+                index.damage(Damage { at: at + 1, fault: Fault::Row });
                 continue;
             };
-            match row.origin() {
-                Ok(origin) => index.captures.push(Found {
-                    key: key(&origin.robots_url()),
-                    capture: Capture::new(row.time, file, at, 0),
-                    is_robots_txt: true,
-                    is_whole: true,
-                }),
-                Err(_) => index.damage(at, Fault::Target),
+            match (row.origin(), row.status) {
+                (Err(_), _) => index.damage(Damage { at: at + 1, fault: Fault::Target }),
+                // What came of asking is not known: neither an answer nor none.
+                (Ok(_), Told::Unreadable) => index.damage(Damage { at: at + 1, fault: Fault::Status }),
+                (Ok(origin), _) => {
+                    let time = index.time(row.time, at + 1);
+                    index.captures.push(Found {
+                        url: Mark::of_name(&origin.robots_url()),
+                        capture: Capture::new(time, file, at, 0),
+                        is_robots_txt: true,
+                        is_whole: true,
+                    });
+                }
             }
         }
         Ok(index)
@@ -260,16 +251,14 @@ impl RowFiles {
 impl RowFile {
     fn open(path: &Path, columns: &RowColumns) -> Result<Self, RowsError> {
         let open_error = |source| RowsError::Open { path: path.to_owned(), source };
-        let mut head = Vec::new();
         let mut file = File::open(path).map_err(open_error)?;
-        (&mut file).take(MAGIC_OCTETS).read_to_end(&mut head).map_err(open_error)?;
-        file.seek(SeekFrom::Start(0)).map_err(open_error)?;
+        let head = beginning(&mut file, MAGIC_OCTETS).map_err(open_error)?;
         let (format, found) = match &head[..] {
             [b'P', b'A', b'R', b'1', ..] => (Format::Parquet, parquet::columns(path, &file)?),
             #[cfg(feature = "sqlite")]
             head if head.starts_with(sqlite::MAGIC) => (Format::Sqlite, sqlite::columns(path)?),
-            head => {
-                let first = first_line(file, head, path)?;
+            _ => {
+                let first = first_line(file, path)?;
                 (Format::Json, json::columns(&first).ok_or_else(|| RowsError::Format { path: path.to_owned() })?)
             }
         };
@@ -287,19 +276,18 @@ impl RowFile {
     }
 }
 
-/// A text whose compression, told by its first octets, is undone.
-fn unpacked(file: File, head: &[u8]) -> io::Result<Box<dyn BufRead>> {
-    let buffered = BufReader::with_capacity(128 * 1024, file);
-    Ok(match head {
-        [0x1F, 0x8B, ..] => Box::new(BufReader::new(MultiGzDecoder::new(buffered))),
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(BufReader::new(zstd::Decoder::with_buffer(buffered)?)),
-        _ => Box::new(buffered),
-    })
+/// A text, unpacked.
+fn unpacked(mut file: File) -> io::Result<Box<dyn BufRead>> {
+    file.seek(SeekFrom::Start(0))?;
+    let packing = Packing::of(&beginning(&mut file, PACKING_OCTETS)?);
+    file.seek(SeekFrom::Start(0))?;
+    let text = packing.unpack(BufReader::with_capacity(BUFFER_OCTETS, file))?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER_OCTETS, text)))
 }
 
-fn first_line(file: File, head: &[u8], path: &Path) -> Result<Vec<u8>, RowsError> {
+fn first_line(file: File, path: &Path) -> Result<Vec<u8>, RowsError> {
     let read_error = |source| RowsError::Read { path: path.to_owned(), line: 1, source };
-    let mut text = unpacked(file, head).map_err(read_error)?.take(json::LINE_OCTETS);
+    let mut text = unpacked(file).map_err(read_error)?.take(json::LINE_OCTETS);
     let mut line = Vec::new();
     while line.trim_ascii().is_empty() {
         line.clear();
@@ -346,14 +334,19 @@ impl Row {
         Origin::of_url(self.url.as_deref().unwrap_or_default().trim_ascii())
     }
 
-    /// What the row says; `None` where it names no origin.
+    /// What the row says; `None` where it names no origin, or has a status that cannot be read.
     fn seen(self, at: u64) -> Option<RowSeen> {
         let origin = self.origin().ok()?;
+        let status = match self.status {
+            Told::Nothing => None,
+            Told::This(status) => Some(status),
+            Told::Unreadable => return None,
+        };
         let url = crate::tables::text::of_octets(self.url.as_deref().unwrap_or_default()).into_owned();
-        let (class, reason) = class(self.status, self.body.as_deref());
+        let (class, reason) = class(status, self.body.as_deref());
         let mut observation = Observation::of_class(class, reason);
-        observation.fetch_time = self.time;
-        observation.status = self.status.and_then(|status| u16::try_from(status).ok());
+        observation.fetch_time = self.time.known();
+        observation.status = status;
         let body = self.body.filter(|_| class.has_body()).map(|mut body| {
             let is_cut = body.len() > BODY_OCTETS;
             body.truncate(BODY_OCTETS);
@@ -373,7 +366,7 @@ impl Row {
 }
 
 /// The class of a row. A redirect whose end the row does not tell, and an answer without its body, say neither yes nor no.
-fn class(status: Option<i64>, body: Option<&[u8]>) -> (FetchClass, Option<Reason>) {
+fn class(status: Option<u16>, body: Option<&[u8]>) -> (FetchClass, Option<Reason>) {
     let of_body = |body: &[u8], reason: Option<Reason>| match reason.or_else(|| suspect_body(body)) {
         Some(reason) => (FetchClass::OkSuspect, Some(reason)),
         None => (FetchClass::Ok, None),
@@ -381,18 +374,31 @@ fn class(status: Option<i64>, body: Option<&[u8]>) -> (FetchClass, Option<Reason
     let Some(status) = status else {
         return body.map_or((FetchClass::NotCollected, None), |body| of_body(body, None));
     };
-    match u16::try_from(status).ok().filter(|status| *status >= 100).map(FetchClass::of_status) {
-        Some(Some((class, reason))) if class.has_body() => {
+    match FetchClass::of_status(status) {
+        Some((class, reason)) if class.has_body() => {
             body.map_or((FetchClass::NotCollected, None), |body| of_body(body, reason))
         }
-        Some(Some(answer)) => answer,
-        Some(None) | None => (FetchClass::NotCollected, None),
+        Some(answer) => answer,
+        None => (FetchClass::NotCollected, None),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::packing::packed_in_every_way;
+
+    #[test]
+    fn packings_are_told_by_content() {
+        let text = b"\n{\"origin\":\"https://a.test\",\"body\":\"x\"}\n{\"origin\":\"https://b.test\",\"body\":null}\n";
+        for (name, octets) in packed_in_every_way(text) {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), octets).unwrap();
+            let files = RowFiles::open(&[file.path().to_owned()], &RowColumns::default()).unwrap();
+            let seen = files.see(0, vec![0, 1]).unwrap().map(|seen| seen.unwrap().origin.as_str().to_owned());
+            assert_eq!(seen.collect::<Vec<_>>(), ["https://a.test", "https://b.test"], "{name}");
+        }
+    }
 
     #[test]
     fn classes_of_rows() {
@@ -404,8 +410,8 @@ mod tests {
             (Some(301), Some("x"), FetchClass::NotCollected),
             (Some(404), Some("x"), FetchClass::Missing),
             (Some(503), None, FetchClass::ServerError),
-            (Some(0), None, FetchClass::NotCollected),
-            (Some(-1), Some("x"), FetchClass::NotCollected),
+            (Some(100), Some("x"), FetchClass::NotCollected),
+            (Some(999), Some("x"), FetchClass::ServerError),
         ] {
             assert_eq!(class(status, body.map(str::as_bytes)).0, expected, "{status:?} {body:?}");
         }

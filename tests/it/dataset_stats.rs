@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, DictionaryArray, Float64Array, RecordBatch, StringArray, UInt16Array};
 use arrow::datatypes::Int32Type;
+use arrow::ipc::writer::StreamWriter;
 use serde_json::{Value, json};
 
 use crate::dataset::{Capture, column, read_parquet, snapshot, write_parquet};
-use crate::program::{run, run_in, temporary};
+use crate::program::{run, run_in, temporary, write};
 
 const FILE: &str = "User-agent: *\nDisallow: /private/\nUser-agent: GPTBot\nDisallow: /\n";
 
@@ -79,6 +81,47 @@ fn counted(batch: &RecordBatch, is_meant: impl Fn(usize) -> bool) -> Value {
 fn domain(url: Option<&String>) -> Option<&'static str> {
     let url = url?;
     ORIGINS.iter().find(|(origin, _)| url.starts_with(&format!("{origin}/"))).and_then(|(_, domain)| *domain)
+}
+
+/// The same rows, an object a line; what needs no escape is escaped all the same in every third.
+fn ndjson(batch: &RecordBatch) -> String {
+    let names = ["text", "url", "dump"];
+    let columns = names.map(|name| column(batch, name));
+    let (tokens, scores) = (column(batch, "token_count"), column(batch, "score"));
+    let mut lines = String::new();
+    for row in 0..batch.num_rows() {
+        let mut line: Vec<String> =
+            names.iter().zip(&columns).map(|(name, cells)| format!("\"{name}\":{}", json!(cells[row]))).collect();
+        let number = |cell: &Option<String>| cell.clone().filter(|cell| cell != "NaN").unwrap_or("null".to_owned());
+        line.push(format!("\"n\":{{\"tokens\":{},\"score\":{}}}", number(&tokens[row]), number(&scores[row])));
+        if row % 3 == 0 {
+            line[0] = line[0].replace('ö', "\\u00f6").replace('w', "\\u0077");
+            line.reverse();
+        }
+        lines += &format!("{{{}}}\n", line.join(","));
+    }
+    lines
+}
+
+/// The same rows as records.
+fn csv(batch: &RecordBatch) -> String {
+    let names = ["text", "url", "dump", "token_count", "score"];
+    let columns = names.map(|name| column(batch, name));
+    let mut text = format!("{}\n", names.join(","));
+    for row in 0..batch.num_rows() {
+        let cells: Vec<String> = columns.iter().map(|cells| cells[row].clone().unwrap_or_default()).collect();
+        text += &format!("\"{}\",{}\n", cells[0], cells[1..].join(","));
+    }
+    text
+}
+
+/// What was counted, without where it was.
+fn counts_of(mut report: Value) -> Value {
+    for name in ["files", "text_column", "weight_column"] {
+        report[name].take();
+    }
+    report["by"].as_object_mut().unwrap().remove("column");
+    report
 }
 
 const ASK: [&str; 7] = ["--from", "snapshot", "--weight-column", "token_count", "--by", "dump", "--stats"];
@@ -195,6 +238,98 @@ fn floats_and_absent_columns() {
     assert!(difference.abs() < 1e-6, "{difference}");
     assert_eq!(told["rows_without_weight"], 2000_usize.div_ceil(9));
     assert_eq!((&told["all"]["octets"], &told["text_column"], &told["by"]), (&Value::Null, &Value::Null, &Value::Null));
+}
+
+#[test]
+fn text_files_are_counted_as_parquet_is() {
+    let folder = temporary();
+    prepare(folder.path());
+    let batch = rows(4000);
+    write_parquet(&folder.path().join("in.parquet"), &batch, 700);
+    write(folder.path(), "in.ndjson.zst", zstd::encode_all(ndjson(&batch).as_bytes(), 3).unwrap());
+    write(folder.path(), "in.csv", csv(&batch));
+    let told = |command: &[&str], name: &str, weight: &str| {
+        let ask = ["--from", "snapshot", "--stats", "losses.json", "--by", "dump", "--weight-column", weight];
+        run(folder.path(), &[command, &[name], &ask[..]].concat(), 0);
+        let report = report(folder.path(), "losses.json");
+        assert_eq!((&report["text_column"], &report["weight_column"]), (&json!("text"), &json!(weight)));
+        counts_of(report)
+    };
+    let annotate = ["annotate", "--crawlers", "GPTBot,CCBot", "-o", "out"];
+    let filter = ["filter", "--drop-denied", "CCBot", "-o", "kept", "--excluded-out", "excluded"];
+    for command in [&annotate[..], &filter] {
+        for (weight, member) in [("token_count", "n.tokens"), ("score", "n.score")] {
+            let expected = told(command, "in.parquet", weight);
+            assert!(expected["lost"]["CCBot"]["octets"].as_u64().unwrap() > 10_000, "{expected}");
+            // Written, or finished before: the counts are the same.
+            for _ in 0..2 {
+                assert_eq!(told(command, "in.csv", weight), expected, "{weight}");
+                assert_eq!(told(command, "in.ndjson.zst", member), expected, "{weight}");
+            }
+        }
+    }
+}
+
+#[test]
+fn text_files_of_several_kinds_are_one_report() {
+    let folder = temporary();
+    prepare(folder.path());
+    write(
+        folder.path(),
+        "a.ndjson",
+        "{\"url\":\"http://other.test/x\",\"w\":\"7\",\"k\":1.5}\n{\"url\":null,\"w\":true,\"k\":[]}\n",
+    );
+    write(folder.path(), "b.csv", "w;k;url\n-2; ;http://other.test/private/\nx;1.5;ftp://x\n");
+    let ask = ["--from", "snapshot", "--crawlers", "CCBot", "-o", "out", "--stats", "s.json"];
+    let more = ["--weight-column", "w", "--by", "k"];
+    run(folder.path(), &[&["annotate", "a.ndjson", "b.csv"], &ask[..], &more].concat(), 0);
+    let told = report(folder.path(), "s.json");
+    assert_eq!(told["all"], json!({"rows": 4, "octets": null, "weight": 5}));
+    assert_eq!(told["lost"]["CCBot"], json!({"rows": 1, "octets": null, "weight": -2}));
+    assert_eq!(told["rows_without_weight"], 2);
+    let values: Vec<_> =
+        told["by"]["values"].as_array().unwrap().iter().map(|of| (&of["value"], &of["all"]["rows"])).collect();
+    assert_eq!(values, [(&json!(" "), &json!(1)), (&json!("1.5"), &json!(2)), (&Value::Null, &json!(1))]);
+    for (name, more, expected) in [
+        ("a.ndjson", ["--by", "dump"], "there is no column `dump` (columns: url, w, k)"),
+        ("a.ndjson", ["--text-column", "w.text"], "there is no column `w.text`"),
+        ("b.csv", ["--weight-column", "tokens"], "there is no column `tokens` (columns: w, k, url)"),
+        ("b.csv", ["--text-column", "w.text"], "not text of its own"),
+    ] {
+        let output = run_in(folder.path(), &[&["annotate", name], &ask[..], &more].concat());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(3) && told.contains(expected), "{more:?}: {told}");
+    }
+}
+
+#[test]
+fn streams_are_counted_as_files_are() {
+    let folder = temporary();
+    prepare(folder.path());
+    let batch = rows(4000);
+    write_parquet(&folder.path().join("in.parquet"), &batch, 700);
+    let ask = [&ASK[..], &["losses.json", "--crawlers", "GPTBot,CCBot"]].concat();
+    run(folder.path(), &[&["annotate", "in.parquet", "-o", "out"], &ask[..]].concat(), 0);
+    let expected = report(folder.path(), "losses.json");
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    for start in (0..4000).step_by(333) {
+        writer.write(&batch.slice(start, 333.min(4000 - start))).unwrap();
+    }
+    write(folder.path(), "in.arrow", writer.into_inner().unwrap());
+    let stream = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_robots-audit"));
+        command.current_dir(folder.path()).args(["annotate", "--stream", "arrow"]).args(&ask).args(more);
+        command.stdin(fs::File::open(folder.path().join("in.arrow")).unwrap()).output().unwrap()
+    };
+    let output = stream(&[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = report(folder.path(), "losses.json");
+    assert_eq!(told["files"], json!([]));
+    assert_eq!(counts_of(told), counts_of(expected));
+    fs::remove_file(folder.path().join("losses.json")).unwrap();
+    let output = stream(&["--text-column", "token_count"]);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("not text"));
+    assert!(!folder.path().join("losses.json").exists());
 }
 
 #[test]

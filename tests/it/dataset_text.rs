@@ -246,7 +246,16 @@ fn what_cannot_be_a_row_is_told_with_its_line() {
         ("j.csv", "", &[], 3, "there is no column `url`"),
         ("k.csv", "url\n\"x\r\n\"\nftp://x\n", &["--on-bad-url", "fail"], 2, "in line 2: row 1 has no"),
         ("l.csv", "\u{1f}\u{8b}", &[], 3, "there is no column"),
-        ("m.ndjson", "{\"url\":\"x\"}\n", &["--sidecar"], 3, "--sidecar is for Parquet only"),
+        (
+            "m.ndjson",
+            "{\"url\":\"x\"}\n",
+            &["--sidecar", "--id-column", "id"],
+            3,
+            "there is no column `id` (columns: url)",
+        ),
+        ("q.csv", "url,n\n", &["--sidecar", "--id-column", "id"], 3, "there is no column `id` (columns: url, n)"),
+        ("r.csv", "url,n\n", &["--sidecar", "--id-column", "url"], 3, "there is a column `url` already"),
+        ("s.ndjson", "{\"url\":\"x\"}\n", &["--sidecar", "--id-column", "url"], 3, "there is a column `url` already"),
         ("n.csv", "\"url\nx", &[], 3, "line 1 opens a quoted field"),
     ] {
         write(folder.path(), name, text);
@@ -272,6 +281,69 @@ fn octets_that_are_no_text_stay() {
     annotate(folder.path(), "in.csv", &[], 0);
     let annotated = fs::read(folder.path().join("out/in.csv")).unwrap();
     assert!(annotated.windows(22).any(|part| part == b"\nhttps://a.test/\xFF,\xFE\0,d"), "{annotated:?}");
+}
+
+#[test]
+fn answers_beside_an_id_alone() {
+    let folder = temporary();
+    two_origins(folder.path());
+    let urls = urls(700);
+    let expected = expected(folder.path(), &urls);
+    let (mut lines, mut records) = (String::new(), "\u{feff}x,\"the id\",page\r\n".to_owned());
+    for (row, url) in urls.iter().enumerate() {
+        let url = serde_json::to_string(url).unwrap();
+        lines += &format!("{{\"page\":{{\"url\":{url},\"id\": [{row}, \"\\u00e9\"] }},\"x\":1}}\n\n");
+        let page = format!("{{\"url\":{url}}}").replace('"', "\"\"");
+        records += &format!("\"a\r\n\"\"b\",\"{row},\"\"é\",\"{page}\"\r\n\r\n");
+    }
+    write(folder.path(), "in.jsonl.gz", gzip(lines.trim_end()));
+    write(folder.path(), "in.csv.zst", zstd::encode_all(records.as_bytes(), 3).unwrap());
+    let ask = ["--rule", "--url-column", "page.url", "--sidecar", "--id-column"];
+
+    annotate(folder.path(), "in.jsonl.gz", &[&ask[..], &["page.id"]].concat(), 0);
+    let text = unpacked(&folder.path().join("out/in.jsonl.gz"));
+    assert!(!text.ends_with('\n'));
+    let told: Vec<&str> = text.lines().collect();
+    assert_eq!(told.len(), urls.len());
+    for (row, line) in told.iter().enumerate() {
+        assert!(line.starts_with(&format!("{{\"page.id\":[{row}, \"\\u00e9\"],\"url\":")), "{line}");
+        let object: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            (object["url"].as_str(), object.as_object().unwrap().len()),
+            (urls[row].as_deref(), 2 + ADDED.len())
+        );
+        assert_eq!(added_members(line), expected[row]);
+    }
+
+    annotate(folder.path(), "in.csv.zst", &[&ask[..], &["the id"]].concat(), 0);
+    let text = unpacked(&folder.path().join("out/in.csv.zst"));
+    assert!(text.starts_with("\u{feff}the id,url,robots_GPTBot_decision,"), "{text}");
+    assert!(text.contains("\r\n\"3,\"\"é\",ftp://x,,"), "{text}");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), urls.len());
+    for (row, record) in records.iter().enumerate() {
+        let url = urls[row].as_deref().unwrap_or_default();
+        assert_eq!(
+            (&record[0], &record[1], &record[2]),
+            (&*format!("{row},\"é"), url, expected[row][0].as_deref().unwrap_or(""))
+        );
+    }
+
+    // Without an id rows have numbers, over all batches.
+    write(folder.path(), "n.csv", "url\nhttps://a.test/\n\n\"\"\n");
+    write(folder.path(), "n.ndjson", "\n{\"url\":\"https://a.test/\"}\n{}");
+    for (name, row) in
+        [("n.csv", "0,https://a.test/,deny,"), ("n.ndjson", "{\"robots_row\":0,\"url\":\"https://a.test/\",")]
+    {
+        annotate(folder.path(), name, &["--sidecar", "--training=false"], 0);
+        let text = unpacked(&folder.path().join("out").join(name));
+        assert!(text.contains(row), "{text}");
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("1,,,,") || last.starts_with("{\"robots_row\":1,\"url\":null,"), "{text}");
+    }
+    let (told, _) = annotate(folder.path(), "n.csv", &["--sidecar", "--training=false"], 0);
+    assert!(told.contains("1 finished before"), "{told}");
 }
 
 #[test]

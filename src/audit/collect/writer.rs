@@ -1,4 +1,4 @@
-//! Finished fetches to rows of `fetches` and to bodies, each distinct body once.
+//! Finished fetches to rows of `fetches` and `response_signals`, and to bodies, each distinct body once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,21 +13,16 @@ use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::history::History;
 use crate::source::http::Fetched;
+use crate::source::mark::{Mark, MarkSet};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder};
+use crate::tables::response_signals::ResponseSignalsBuilder;
 
 /// Rows of `fetches` held before they are written.
 const HELD_ROWS: usize = 1_024;
-/// Octets of bodies held before they are written.
+/// Octets of bodies, and of header fields, held before they are written.
 const HELD_OCTETS: usize = 8 << 20;
-
-/// The beginning of a body's SHA-256: no two bodies are found that share it.
-type Mark = [u8; 16];
-
-fn mark(hash: &BodyHash) -> Mark {
-    std::array::from_fn(|place| hash[place])
-}
 
 /// Writes rows as they come.
 pub(super) struct Writer<'a> {
@@ -36,8 +31,9 @@ pub(super) struct Writer<'a> {
     observer: Observer<'a>,
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
+    response_signals: ResponseSignalsBuilder,
     /// 16 octets for each distinct body.
-    written: HashSet<Mark>,
+    written: MarkSet,
     /// Bodies of an earlier run that rows name and this one has not written.
     wanted: HashSet<BodyHash>,
     classes: Classes,
@@ -52,7 +48,8 @@ impl<'a> Writer<'a> {
             observer,
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
-            written: std::mem::take(&mut done.bodies).iter().map(mark).collect(),
+            response_signals: ResponseSignalsBuilder::default(),
+            written: std::mem::take(&mut done.bodies).iter().map(Mark::of_hash).collect(),
             wanted: std::mem::take(&mut done.wanted),
             classes: done.classes,
         }
@@ -71,7 +68,7 @@ impl<'a> Writer<'a> {
     }
 
     fn body(&mut self, hash: BodyHash, body: &[u8]) {
-        if self.written.insert(mark(&hash)) {
+        if self.written.insert(Mark::of_hash(&hash)) {
             self.parts.count_body(body.len());
             self.bodies.push(&hash, body, &BodyCounts::of(&Robots::parse(body, self.matching)));
         }
@@ -80,7 +77,7 @@ impl<'a> Writer<'a> {
     /// Copies the bodies that rows name and that no answer of this run brought.
     pub(super) fn add_earlier_bodies(&mut self, history: Option<&History>) -> Result<(), AuditError> {
         let mut wanted = std::mem::take(&mut self.wanted);
-        wanted.retain(|hash| !self.written.contains(&mark(hash)));
+        wanted.retain(|hash| !self.written.contains(&Mark::of_hash(hash)));
         let wanted = Arc::new(wanted);
         let bodies = history.into_iter().flat_map(|history| history.bodies_named(Arc::clone(&wanted)));
         for body in bodies {
@@ -90,7 +87,7 @@ impl<'a> Writer<'a> {
                 self.flush()?;
             }
         }
-        let is_whole = wanted.iter().all(|hash| self.written.contains(&mark(hash)));
+        let is_whole = wanted.iter().all(|hash| self.written.contains(&Mark::of_hash(hash)));
         if is_whole { Ok(()) } else { Err(AuditError::BodiesGone) }
     }
 
@@ -100,8 +97,10 @@ impl<'a> Writer<'a> {
         self.classes.count(class);
         self.parts.begin();
         self.fetches.push(row);
+        self.response_signals.push(row);
         (self.observer)(Event::Fetched(class));
-        if self.fetches.rows() >= HELD_ROWS || self.bodies.held_octets() >= HELD_OCTETS {
+        let held_octets = self.bodies.held_octets().max(self.response_signals.held_octets());
+        if self.fetches.rows() >= HELD_ROWS || held_octets >= HELD_OCTETS {
             self.flush()?;
         }
         Ok(())
@@ -110,6 +109,7 @@ impl<'a> Writer<'a> {
     fn flush(&mut self) -> Result<(), AuditError> {
         self.parts.write(Table::Bodies, &self.bodies.finish())?;
         self.parts.write(Table::Fetches, &self.fetches.finish())?;
+        self.parts.write(Table::ResponseSignals, &self.response_signals.finish())?;
         Ok(())
     }
 

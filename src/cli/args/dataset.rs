@@ -116,14 +116,14 @@ pub(in crate::cli) struct AnnotateArgs {
     pub(in crate::cli) ask: AskArgs,
     #[command(flatten)]
     pub(in crate::cli) columns: ColumnArgs,
-    /// Write only the id, the URL and the added columns, for a later join (Parquet only)
+    /// Write only the id, the URL and the added columns, for a later join; in the format of the input
     #[arg(long)]
     pub(in crate::cli) sidecar: bool,
     /// Column that tells rows apart [default: their number, from 0 on]
     #[arg(long, value_name = "COLUMN", requires = "sidecar")]
     pub(in crate::cli) id_column: Option<String>,
     /// Read Arrow IPC on stdin and write it on stdout, batch for batch
-    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite", "stats"])]
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["inputs", "output", "sidecar", "overwrite"])]
     pub(in crate::cli) stream: Option<StreamFormat>,
     #[command(flatten)]
     pub(in crate::cli) stats: StatsArgs,
@@ -242,5 +242,7 @@ pub(in crate::cli) struct Columns {
 
 /// Flags, environment and file.
 pub(in crate::cli) fn options(global: &Global, ask: &AskArgs) -> Result<Options, Failed> {
-    global.options(ask.options())
+    // Nothing of it is told of rows; a setting of the file is for other commands.
+    let compared = Options { compare_matching: Some(false), ..Options::default() };
+    global.options(compared.or(ask.options()))
 }

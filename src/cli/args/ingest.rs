@@ -41,7 +41,8 @@ pub(in crate::cli) struct ColumnArgs {
     /// HTTP status; without one the body alone tells the class [default: status, where it exists]
     #[arg(long, value_name = "COLUMN")]
     pub(in crate::cli) status_column: Option<String>,
-    /// When the answer came: a time, RFC 3339 text, or seconds since 1970 [default: time, where it exists]
+    /// When the answer came: a time, text such as 2024-05-01T10:00:00Z or 2024-05-01, or seconds, milli-, micro- or
+    /// nanoseconds since 1970 [default: time, where it exists]
     #[arg(long, value_name = "COLUMN")]
     pub(in crate::cli) time_column: Option<String>,
 }
@@ -84,7 +85,7 @@ pub(in crate::cli) struct BlocklistArgs {
     /// Name only what is refused to every one of the crawlers, not to any of them
     #[arg(long)]
     pub(in crate::cli) every_crawler: bool,
-    /// File to write instead of stdout; one that ends in .parquet holds counts beside the names
+    /// File to write instead of stdout; one that ends in .parquet or .json holds counts beside the names
     #[arg(short, long, value_name = "FILE")]
     pub(in crate::cli) output: Option<PathBuf>,
 }

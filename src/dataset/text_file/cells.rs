@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray, TimestampMicrosecondArray};
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int32Type, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Int32Type, Int64Type, TimestampMicrosecondType};
 
 use crate::dataset::DatasetError;
 
@@ -14,13 +14,13 @@ pub(super) struct Cells(Vec<Column>);
 enum Column {
     Words { places: Int32Array, words: StringArray },
     Text(StringArray),
-    Numbers(Int32Array),
+    Numbers(Int64Array),
     Times(TimestampMicrosecondArray),
 }
 
 enum Value<'a> {
     Text(Cow<'a, str>),
-    Number(i32),
+    Number(i64),
 }
 
 impl Column {
@@ -31,7 +31,9 @@ impl Column {
                 let texts = cast(words.values(), &DataType::Utf8)?;
                 Self::Words { places: words.keys().clone(), words: texts.as_string().clone() }
             }
-            DataType::Int32 => Self::Numbers(array.as_primitive::<Int32Type>().clone()),
+            DataType::Int32 | DataType::Int64 => {
+                Self::Numbers(cast(array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+            }
             DataType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _) => {
                 Self::Times(array.as_primitive::<TimestampMicrosecondType>().clone())
             }
@@ -80,9 +82,11 @@ impl Cells {
     }
 
     /// Appends the fields of a row to those of a record; null is an empty field.
-    pub(super) fn append_fields(&self, row: usize, delimiter: u8, out: &mut Vec<u8>) {
-        for column in &self.0 {
-            out.push(delimiter);
+    pub(super) fn append_fields(&self, row: usize, delimiter: u8, is_first: bool, out: &mut Vec<u8>) {
+        for (place, column) in self.0.iter().enumerate() {
+            if place > 0 || !is_first {
+                out.push(delimiter);
+            }
             match column.value(row) {
                 None => {}
                 Some(Value::Number(number)) => out.extend_from_slice(number.to_string().as_bytes()),

@@ -1,22 +1,19 @@
-//! What a text file is: told by its name, and how it is packed by its first octets.
+//! What a text file is: how its rows are written is told by its name, how it is packed by its first octets.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
 use crate::dataset::DatasetError;
+use crate::source::packing::{PACKING_OCTETS, Packing, beginning};
 use crate::tables::column::hex;
 
 /// Octets read or gathered at once.
 const BUFFER_OCTETS: usize = 256 << 10;
-
-/// Octets that tell how a file is packed.
-const MAGIC_OCTETS: usize = 4;
 
 /// zstd level of outputs: that of the tool, where nothing is said.
 const ZSTD_LEVEL: i32 = 3;
@@ -33,14 +30,6 @@ pub(super) enum Syntax {
     Csv,
     /// Fields with a tab between them.
     Tsv,
-}
-
-/// How octets are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
-    None,
-    Gzip,
-    Zstd,
 }
 
 /// A text file with rows.
@@ -76,19 +65,12 @@ impl TextInput {
     pub(in crate::dataset) fn recognize(path: &Path) -> Result<Option<Self>, DatasetError> {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         let Some(syntax) = Syntax::of_name(&name) else { return Ok(None) };
-        let magic = || {
-            let mut magic = Vec::new();
-            File::open(path)?.take(MAGIC_OCTETS as u64).read_to_end(&mut magic)?;
-            Ok(magic)
-        };
-        let magic = magic().map_err(|source| DatasetError::Open { path: path.to_owned(), source })?;
-        let packing = match &*magic {
-            b"PAR1" => return Ok(None),
-            [0x1F, 0x8B, ..] => Packing::Gzip,
-            // Some writers put a frame of their own, to be skipped, in front.
-            [0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18] => Packing::Zstd,
-            _ => Packing::None,
-        };
+        let magic = File::open(path).and_then(|mut file| beginning(&mut file, PACKING_OCTETS));
+        let magic = magic.map_err(|source| DatasetError::Open { path: path.to_owned(), source })?;
+        if magic == b"PAR1" {
+            return Ok(None);
+        }
+        let packing = Packing::of(&magic);
         Ok(Some(Self { path: path.to_owned(), syntax, packing }))
     }
 
@@ -96,13 +78,8 @@ impl TextInput {
     pub(super) fn open(&self) -> Result<(Stream, &'static [u8]), DatasetError> {
         let open_error = |source| DatasetError::Open { path: self.path.clone(), source };
         let file = BufReader::with_capacity(BUFFER_OCTETS, File::open(&self.path).map_err(open_error)?);
-        let mut octets: Box<dyn Read + Send> = match self.packing {
-            Packing::None => Box::new(file),
-            Packing::Gzip => Box::new(MultiGzDecoder::new(file)),
-            Packing::Zstd => Box::new(zstd::Decoder::with_buffer(file).map_err(open_error)?),
-        };
-        let mut head = Vec::new();
-        octets.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut head).map_err(open_error)?;
+        let mut octets = self.packing.unpack(file).map_err(open_error)?;
+        let mut head = beginning(&mut octets, BYTE_ORDER_MARK.len()).map_err(open_error)?;
         if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
             return Err(DatasetError::Text { fault: "is UTF-16 text; UTF-8 is read only" });
         }
@@ -130,7 +107,7 @@ impl TextInput {
     pub(super) fn pack(&self, file: File) -> io::Result<Packer> {
         let file = BufWriter::with_capacity(BUFFER_OCTETS, file);
         Ok(match self.packing {
-            Packing::None => Packer::None(file),
+            Packing::Plain => Packer::Plain(file),
             Packing::Gzip => Packer::Gzip(GzEncoder::new(file, Compression::default())),
             Packing::Zstd => {
                 let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
@@ -143,7 +120,7 @@ impl TextInput {
 
 /// Octets on their way into a file.
 pub(super) enum Packer {
-    None(BufWriter<File>),
+    Plain(BufWriter<File>),
     Gzip(GzEncoder<BufWriter<File>>),
     Zstd(zstd::Encoder<'static, BufWriter<File>>),
 }
@@ -152,7 +129,7 @@ impl Packer {
     /// Adds octets.
     pub(super) fn add(&mut self, octets: &[u8]) -> io::Result<()> {
         match self {
-            Self::None(writer) => writer.write_all(octets),
+            Self::Plain(writer) => writer.write_all(octets),
             Self::Gzip(writer) => writer.write_all(octets),
             Self::Zstd(writer) => writer.write_all(octets),
         }
@@ -161,10 +138,30 @@ impl Packer {
     /// Ends the packing; the file.
     pub(super) fn finish(self) -> io::Result<File> {
         let writer = match self {
-            Self::None(writer) => writer,
+            Self::Plain(writer) => writer,
             Self::Gzip(writer) => writer.finish()?,
             Self::Zstd(writer) => writer.finish()?,
         };
         writer.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::packing::packed_in_every_way;
+
+    #[test]
+    fn packings_are_told_by_content() {
+        let text = b"\xEF\xBB\xBFurl\nhttps://a.test/\n";
+        let folder = tempfile::tempdir().unwrap();
+        for (name, octets) in packed_in_every_way(text) {
+            let path = folder.path().join("x.csv");
+            std::fs::write(&path, octets).unwrap();
+            let (mut stream, mark) = TextInput::recognize(&path).unwrap().unwrap().open().unwrap();
+            let mut read = mark.to_vec();
+            stream.read_to_end(&mut read).unwrap();
+            assert_eq!((mark, &*read), (BYTE_ORDER_MARK, &text[..]), "{name}");
+        }
     }
 }

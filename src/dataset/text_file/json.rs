@@ -21,12 +21,6 @@ pub(super) fn check_keys(line: &[u8], added: &[Field]) -> Result<bool, DatasetEr
     }
 }
 
-/// The keys of an object, for a message.
-pub(super) fn keys(line: &[u8]) -> String {
-    let object: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_slice(line);
-    object.map(|object| object.into_iter().map(|(key, _)| key).collect::<Vec<_>>().join(", ")).unwrap_or_default()
-}
-
 /// Behind which octet of an object members can be added.
 pub(super) fn end_of_members(line: &[u8]) -> usize {
     let line = line.trim_ascii_end();

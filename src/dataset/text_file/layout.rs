@@ -1,20 +1,22 @@
-//! Where in the records of a file the URL and the time stand, and what its header says.
+//! Where in the records of a file the values stand that are read, and what its header says.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryViewBuilder, RecordBatch};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 
+use super::cells;
 use super::format::{Syntax, TextInput};
+use super::gather::{Gathered, Gatherer, Role};
 use super::records::{Batch, Reader, Record, body, fields, unquoted};
-use super::{cells, json};
+use super::treatment::Treatment;
 use crate::dataset::DatasetError;
 use crate::dataset::annotate::{Annotator, AsOf, Sources};
 use crate::dataset::columns::{ColumnPath, check_free};
-use crate::source::input::{Found, append_value};
+use crate::dataset::stats::{StatsColumns, Typing};
+use crate::source::json_path::{self, Found, Path, Value};
 use crate::tables::text::of_octets;
 
-/// Rows of NDJSON in one of which the URL has to stand, or its path is taken for wrong.
+/// Rows of NDJSON in one of which every value that is asked for has to stand, or its path is taken for wrong.
 const PATH_ROWS: usize = 1000;
 
 /// How the records of a file are read and written.
@@ -23,15 +25,27 @@ pub(super) struct Layout {
     /// Columns that are added to some output.
     pub(super) added: Vec<Field>,
     pub(super) sources: Sources,
+    /// What is read of each row, columns first.
+    wanted: Vec<Wanted>,
+    /// The columns.
     schema: SchemaRef,
 }
 
 /// What a record is.
 pub(super) enum Cut {
-    /// An object; values stand at these paths.
-    Object { paths: Vec<String> },
-    /// So many fields; values stand in those of these places.
+    /// An object.
+    Object,
+    /// So many fields; the values stand in those of these places.
     Fields { delimiter: u8, count: usize, places: Vec<usize> },
+}
+
+/// A value that is read of each row.
+struct Wanted {
+    /// The path or the column.
+    name: String,
+    role: Role,
+    /// Whether it was asked for, so that it has to stand somewhere.
+    is_asked: bool,
 }
 
 /// A file, opened up to its first row.
@@ -44,16 +58,16 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Opens a file, of which rows get these columns more.
-    pub(super) fn of(input: &TextInput, annotator: &Annotator, added: Vec<Field>) -> Result<Self, DatasetError> {
+    /// Opens a file, with whose rows this is done.
+    pub(super) fn of(input: &TextInput, annotator: &Annotator, treatment: &Treatment) -> Result<Self, DatasetError> {
         let (stream, mark) = input.open()?;
         let mut reader = Reader::new(stream);
         let (layout, header) = match input.syntax {
-            Syntax::Ndjson => (Layout::of_objects(annotator, added)?, Vec::new()),
+            Syntax::Ndjson => (Layout::of_objects(annotator, treatment)?, Vec::new()),
             Syntax::Csv | Syntax::Tsv => {
                 let given = (input.syntax == Syntax::Tsv).then_some(b'\t');
                 let (header, delimiter) = reader.header(given)?;
-                (Layout::of_header(&header, delimiter, annotator, added)?, header)
+                (Layout::of_header(&header, delimiter, annotator, treatment)?, header)
             }
         };
         Ok(Self { layout, reader, mark, header })
@@ -61,131 +75,183 @@ impl Opened {
 
     /// What an output begins with, when rows get these columns more.
     pub(super) fn beginning(&self, added: &[Field]) -> Vec<u8> {
+        let names = body(&self.header);
+        self.beginning_with(Some(names), added)
+    }
+
+    /// What an output begins with that holds only an id, if any, and these columns.
+    pub(super) fn sidecar_beginning(&self, added: &[Field]) -> Vec<u8> {
+        let Cut::Fields { delimiter, .. } = self.layout.cut else { return self.mark.to_vec() };
+        let id = self.layout.id().map(|name| {
+            let mut field = Vec::new();
+            cells::append_field(name, delimiter, &mut field);
+            field
+        });
+        self.beginning_with(id.as_deref(), added)
+    }
+
+    fn beginning_with(&self, names: Option<&[u8]>, added: &[Field]) -> Vec<u8> {
         let mut beginning = self.mark.to_vec();
         let Cut::Fields { delimiter, .. } = self.layout.cut else { return beginning };
-        let names = body(&self.header);
-        beginning.extend_from_slice(names);
-        for field in added {
-            beginning.push(delimiter);
+        beginning.extend_from_slice(names.unwrap_or_default());
+        for (place, field) in added.iter().enumerate() {
+            if place > 0 || names.is_some() {
+                beginning.push(delimiter);
+            }
             cells::append_field(field.name(), delimiter, &mut beginning);
         }
-        beginning.extend_from_slice(&self.header[names.len()..]);
+        beginning.extend_from_slice(&self.header[body(&self.header).len()..]);
         beginning
     }
 
-    /// Whether the URL stands where it is looked for: in NDJSON, in any of the first rows.
+    /// Whether what was asked for stands where it is looked for: in NDJSON, in any of the first rows.
     pub(super) fn check(mut self) -> Result<(), DatasetError> {
-        let Cut::Object { paths } = &self.layout.cut else { return Ok(()) };
-        let (mut line, mut value, mut first) = (Vec::new(), Vec::new(), None);
+        let Cut::Object = self.layout.cut else { return Ok(()) };
+        let wanted: Vec<&Wanted> = self.layout.wanted.iter().filter(|wanted| wanted.is_asked).collect();
+        let paths: Vec<Path<'_>> = wanted.iter().map(|wanted| Path::to(&wanted.name)).collect();
+        let mut values: Vec<Value> = paths.iter().map(|_| Value::default()).collect();
+        let mut is_there = vec![false; paths.len()];
+        let (mut line, mut first) = (Vec::new(), None);
         for _ in 0..PATH_ROWS {
             line.clear();
-            value.clear();
             // What is wrong with a line is told when its turn comes.
             let Ok(Some(_)) = self.reader.next_record(&mut line) else { break };
-            match append_value(&line, &paths[0], &mut value) {
-                Ok(Found::Missing) => first = first.or_else(|| Some(json::keys(&line))),
-                Ok(_) => return Ok(()),
-                Err(_) => {}
+            if json_path::read(&line, &paths, &mut values).is_err() {
+                continue;
             }
+            is_there.iter_mut().zip(&values).for_each(|(is, value)| *is |= value.found != Found::Missing);
+            if is_there.iter().all(|is| *is) {
+                return Ok(());
+            }
+            first = first.or_else(|| Some(json_path::keys(&line).join(", ")));
         }
-        match first {
-            Some(columns) => Err(DatasetError::MissingColumn { column: paths[0].clone(), columns }),
+        let gone = wanted.iter().zip(is_there).find(|(_, is_there)| !is_there);
+        match first.zip(gone) {
+            Some((columns, (wanted, _))) => Err(DatasetError::MissingColumn { column: wanted.name.clone(), columns }),
             None => Ok(()),
         }
     }
 }
 
 impl Layout {
-    fn of_objects(annotator: &Annotator, added: Vec<Field>) -> Result<Self, DatasetError> {
+    fn of_objects(annotator: &Annotator, treatment: &Treatment) -> Result<Self, DatasetError> {
         let settings = annotator.settings();
-        let mut paths = vec![settings.url_column.clone()];
-        if let AsOf::Column(column) = &settings.as_of
-            && *column != settings.url_column
-        {
-            paths.push(column.clone());
+        let mut wanted = Vec::new();
+        add_column(&mut wanted, &settings.url_column, Role::Text, true);
+        if let AsOf::Column(column) = &settings.as_of {
+            add_column(&mut wanted, column, Role::Text, false);
         }
-        let schema = schema(paths.iter().cloned());
-        let sources = annotator.sources(schema.fields())?;
-        Ok(Self { cut: Cut::Object { paths }, added, sources, schema })
+        let text = annotator.stats_asked().map(|asked| {
+            for column in [&asked.weight_column, &asked.by].into_iter().flatten() {
+                add_column(&mut wanted, column, Role::Scalar, true);
+            }
+            let name = asked.text_column().to_owned();
+            Wanted { name, role: Role::Length, is_asked: asked.text_column.is_some() }
+        });
+        let schema = schema(&wanted);
+        wanted.extend(text);
+        let sources = annotator.sources_in(&all_text(wanted.iter().map(|wanted| &wanted.name)), Typing::Untyped)?;
+        let id = treatment.id_column();
+        wanted.extend(id.map(|id| Wanted { name: id.to_owned(), role: Role::Written, is_asked: true }));
+        let added = treatment.added(annotator);
+        check_free(id, &added)?;
+        Ok(Self { cut: Cut::Object, added, sources, wanted, schema })
     }
 
-    fn of_header(header: &[u8], delimiter: u8, annotator: &Annotator, added: Vec<Field>) -> Result<Self, DatasetError> {
+    fn of_header(
+        header: &[u8],
+        delimiter: u8,
+        annotator: &Annotator,
+        treatment: &Treatment,
+    ) -> Result<Self, DatasetError> {
         let mut names = Vec::new();
         let count = fields(body(header), delimiter, |_, name| names.push(of_octets(&unquoted(name)).into_owned()));
-        check_free(names.iter().map(String::as_str), &added)?;
-        let all: Fields = names.iter().map(|name| Field::new(name, DataType::BinaryView, true)).collect();
-        let sources = annotator.sources(&all)?;
-        let mut used = vec![sources.urls.column()];
-        used.extend(sources.times.as_ref().map(ColumnPath::column));
-        used.dedup();
-        let place = |column: &&str| names.iter().position(|name| name == column);
-        let places = used.iter().filter_map(place).collect();
-        let schema = schema(used.iter().map(|name| (*name).to_owned()));
-        Ok(Self { cut: Cut::Fields { delimiter, count, places }, added, sources, schema })
+        let all = all_text(names.iter());
+        let sources = annotator.sources_in(&all, Typing::Untyped)?;
+        let mut wanted = Vec::new();
+        let columns = [Some(&sources.urls), sources.times.as_ref()].into_iter().flatten();
+        for path in columns.chain(sources.stats.iter().flat_map(StatsColumns::values)) {
+            add_column(&mut wanted, path.column(), Role::Text, true);
+        }
+        let schema = schema(&wanted);
+        let text = sources.stats.as_ref().and_then(StatsColumns::text).map(ColumnPath::column);
+        wanted.extend(text.map(|name| Wanted { name: name.to_owned(), role: Role::Length, is_asked: true }));
+        let id = treatment.id_column().map(|id| ColumnPath::find(&all, id)).transpose()?;
+        let id = id.as_ref().map(ColumnPath::column);
+        wanted.extend(id.map(|name| Wanted { name: name.to_owned(), role: Role::Written, is_asked: true }));
+        let added = treatment.added(annotator);
+        if treatment.is_sidecar() {
+            check_free(id, &added)?;
+        } else {
+            check_free(names.iter().map(String::as_str), &added)?;
+        }
+        let place = |wanted: &Wanted| names.iter().position(|name| *name == wanted.name);
+        let places = wanted.iter().filter_map(place).collect();
+        Ok(Self { cut: Cut::Fields { delimiter, count, places }, added, sources, wanted, schema })
+    }
+
+    /// The name of what tells rows apart, where that is wanted.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.wanted.iter().find(|wanted| wanted.role == Role::Written).map(|wanted| &*wanted.name)
     }
 
     /// What is read of the rows of a batch.
-    pub(super) fn columns(&self, batch: &Batch) -> Result<RecordBatch, DatasetError> {
-        let mut columns: Vec<_> = self.schema.fields().iter().map(|_| BinaryViewBuilder::new()).collect();
-        let mut values = Vec::new();
-        for record in batch.records().filter(|record| !record.is_blank()) {
-            match &self.cut {
-                Cut::Object { paths } => append_members(record, paths, &mut columns, &mut values)?,
-                Cut::Fields { delimiter, count, places } => {
-                    append_fields(record, *delimiter, *count, places, &mut columns)?;
+    pub(super) fn gather(&self, batch: &Batch) -> Result<Gathered, DatasetError> {
+        let mut gatherer = Gatherer::new(self.wanted.iter().map(|wanted| wanted.role));
+        let records = batch.records().filter(|record| !record.is_blank());
+        match &self.cut {
+            Cut::Object => {
+                let paths = self.wanted.iter().map(|wanted| Path { keys: &wanted.name, form: wanted.role.form() });
+                let paths: Vec<Path<'_>> = paths.collect();
+                let mut values: Vec<Value> = paths.iter().map(|_| Value::default()).collect();
+                for record in records {
+                    let read = json_path::read(record.octets, &paths, &mut values);
+                    read.map_err(|fault| DatasetError::Line { line: record.line, fault: fault.into() })?;
+                    gatherer.add_members(&values);
+                }
+            }
+            Cut::Fields { delimiter, count, places } => {
+                for record in records {
+                    add_fields(record, *delimiter, *count, places, &mut gatherer)?;
                 }
             }
         }
-        let columns = columns.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef).collect();
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+        gatherer.finish(&self.schema)
     }
 }
 
-fn schema(names: impl Iterator<Item = String>) -> SchemaRef {
-    let fields: Fields = names.map(|name| Field::new(name, DataType::BinaryView, true)).collect();
-    Arc::new(Schema::new(fields))
-}
-
-fn append_members(
-    record: Record<'_>,
-    paths: &[String],
-    columns: &mut [BinaryViewBuilder],
-    value: &mut Vec<u8>,
-) -> Result<(), DatasetError> {
-    for (path, column) in paths.iter().zip(columns) {
-        value.clear();
-        let found = append_value(record.octets, path, value);
-        match found.map_err(|fault| DatasetError::Line { line: record.line, fault })? {
-            Found::Text => column.append_value(&*value),
-            Found::Null | Found::Missing | Found::Other => column.append_null(),
-        }
+/// Adds a column, unless it is there.
+fn add_column(wanted: &mut Vec<Wanted>, name: &str, role: Role, is_asked: bool) {
+    match wanted.iter_mut().find(|wanted| wanted.name == name) {
+        Some(same) => same.is_asked |= is_asked,
+        None => wanted.push(Wanted { name: name.to_owned(), role, is_asked }),
     }
-    Ok(())
 }
 
-fn append_fields(
+fn schema(wanted: &[Wanted]) -> SchemaRef {
+    Arc::new(Schema::new(all_text(wanted.iter().map(|wanted| &wanted.name))))
+}
+
+fn all_text<'n>(names: impl Iterator<Item = &'n String>) -> Fields {
+    names.map(|name| Field::new(name, DataType::BinaryView, true)).collect()
+}
+
+fn add_fields(
     record: Record<'_>,
     delimiter: u8,
     wanted: usize,
     places: &[usize],
-    columns: &mut [BinaryViewBuilder],
+    gatherer: &mut Gatherer,
 ) -> Result<(), DatasetError> {
-    let mut values = [&[][..]; 2];
+    let mut values = vec![&[][..]; places.len()];
     let found = fields(record.body(), delimiter, |place, field| {
-        if let Some(column) = places.iter().position(|wanted| *wanted == place) {
-            values[column] = field;
+        for (value, _) in values.iter_mut().zip(places).filter(|(_, wanted)| **wanted == place) {
+            *value = field;
         }
     });
     if found != wanted {
         return Err(DatasetError::FieldCount { line: record.line, found, wanted });
     }
-    for (value, column) in values.iter().zip(columns) {
-        let value = unquoted(value);
-        if value.is_empty() {
-            column.append_null();
-        } else {
-            column.append_value(value);
-        }
-    }
+    gatherer.add_fields(&values);
     Ok(())
 }

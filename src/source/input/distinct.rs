@@ -1,11 +1,7 @@
 //! Each origin once, however often the lists name it.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-
-use sha2::{Digest, Sha256};
-
 use crate::origin::Origin;
+use crate::source::mark::{Mark, MarkSet};
 
 use super::{InputError, OriginItem, OriginLine};
 
@@ -24,15 +20,13 @@ pub struct ListCounts {
     pub distinct: u64,
 }
 
-/// Origins seen so far: 16 octets of hash each, never the text.
-///
-/// The hash is the beginning of a SHA-256, so that no list can be written in which an origin hides another.
+/// Origins seen so far: a mark each, never the text. No list can be written in which an origin hides another.
 ///
 /// Many small sets instead of a large one: a set that grows holds both its old and its new table for a while, and that
 /// would cost half as much again of everything.
 #[derive(Debug)]
 pub struct SeenOrigins {
-    sets: Box<[HashSet<Mark, BuildHasherDefault<MarkHasher>>]>,
+    sets: Box<[MarkSet]>,
     count: usize,
 }
 
@@ -41,7 +35,7 @@ const SETS: usize = 64;
 
 impl Default for SeenOrigins {
     fn default() -> Self {
-        Self { sets: (0..SETS).map(|_| HashSet::default()).collect(), count: 0 }
+        Self { sets: (0..SETS).map(|_| MarkSet::default()).collect(), count: 0 }
     }
 }
 
@@ -53,8 +47,8 @@ impl SeenOrigins {
 
     /// Adds an origin, given as its text in normal form; whether it was new.
     pub fn insert_text(&mut self, origin: &str) -> bool {
-        let mark = Mark::of(origin);
-        let is_new = self.sets[mark.set()].insert(mark);
+        let mark = Mark::of_name(origin);
+        let is_new = self.sets[mark.place(SETS)].insert(mark);
         self.count += usize::from(is_new);
         is_new
     }
@@ -72,8 +66,8 @@ impl SeenOrigins {
         if self.is_empty() {
             return false;
         }
-        let mark = Mark::of(origin);
-        self.sets[mark.set()].contains(&mark)
+        let mark = Mark::of_name(origin);
+        self.sets[mark.place(SETS)].contains(&mark)
     }
 
     /// How many were added.
@@ -86,46 +80,6 @@ impl SeenOrigins {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
-    }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Mark([u64; 2]);
-
-impl Mark {
-    fn of(origin: &str) -> Self {
-        let digest: [u8; 32] = Sha256::digest(origin).into();
-        let (halves, _) = digest.as_chunks::<8>();
-        Self([u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])])
-    }
-
-    /// The set that it belongs to; places within a set come from the other half.
-    fn set(&self) -> usize {
-        usize::from(self.0[1].to_le_bytes()[0]) % SETS
-    }
-}
-
-impl Hash for Mark {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0[0]);
-    }
-}
-
-/// Takes a mark as it is: it is a hash already.
-#[derive(Debug, Default)]
-struct MarkHasher(u64);
-
-impl Hasher for MarkHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-
-    fn write(&mut self, octets: &[u8]) {
-        self.0 = octets.iter().fold(self.0, |sum, octet| sum.rotate_left(8) ^ u64::from(*octet));
     }
 }
 

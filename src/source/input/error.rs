@@ -5,6 +5,8 @@ use std::io;
 
 use crate::tables::cause::Cause;
 
+use crate::source::json_path::JsonFault;
+
 /// Why a list cannot be read. `place` is the file as given, or `standard input`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -164,4 +166,13 @@ pub enum RowFault {
     /// A quoted field goes on to the end of the file.
     #[error("opens a quoted field that does not end")]
     Quote,
+}
+
+impl From<JsonFault> for RowFault {
+    fn from(fault: JsonFault) -> Self {
+        match fault {
+            JsonFault::Json { octet } => Self::Json { octet },
+            JsonFault::NoObject => Self::NoObject,
+        }
+    }
 }

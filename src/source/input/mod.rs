@@ -1,8 +1,9 @@
 //! Lists that a run starts from: origins and URLs, in text, CSV, NDJSON or Parquet, plain or compressed.
 //!
-//! `open` undoes compression and recognises formats, `lines`, `delimited`, `ndjson` and `columns` read one format each,
-//! `rows` makes them one; `origins` and `urls` are what others use. `spool` keeps what can be read only once, `contents`
-//! notices a list that changes between two readings. Everything is read as a stream: memory does not grow with the file.
+//! `open` recognises formats, `lines`, `delimited` and `columns` read one format each, `rows` makes them one; `origins` and
+//! `urls` are what others use. `spool` keeps what can be read only once, `contents` notices a list that changes between two
+//! readings. Packings are undone by `packing`, values of JSON found by `json_path`. Everything is read as a stream: memory
+//! does not grow with the file.
 
 mod columns;
 mod contents;
@@ -10,7 +11,6 @@ mod delimited;
 mod distinct;
 mod error;
 mod lines;
-mod ndjson;
 mod open;
 mod origins;
 mod rows;
@@ -21,7 +21,6 @@ mod zipped;
 pub use contents::Contents;
 pub use distinct::{Distinct, ListCounts, SeenOrigins};
 pub use error::{InputError, RowFault};
-pub(crate) use ndjson::{Found, append_value};
 pub use origins::{INPUT_OCTETS, OriginInputs, OriginItem, OriginLine};
 pub use spool::Spooled;
 pub use urls::{URL_BATCH_OCTETS, URL_BATCH_ROWS, UrlBatch, UrlCounts, UrlInputs};

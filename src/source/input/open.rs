@@ -4,10 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::lines::Stream;
 use super::{InputError, zipped};
+use crate::source::packing::{Packing, beginning};
 
 /// The argument that stands for standard input.
 pub(super) const STDIN: &str = "-";
@@ -18,7 +17,7 @@ const HEAD_OCTETS: usize = 64 * 1024;
 /// Octets that a stream is read ahead.
 const BUFFER_OCTETS: usize = 128 * 1024;
 
-/// Octets that tell how a file is packed.
+/// Octets that tell what a file is.
 const MAGIC_OCTETS: usize = 8;
 
 /// A list whose compression is undone.
@@ -63,37 +62,33 @@ pub(super) fn open(arg: &str) -> Result<Opened, InputError> {
 fn open_file(mut file: File, place: &str) -> Result<Opened, InputError> {
     let magic = beginning(&mut file, MAGIC_OCTETS).map_err(|source| cannot_open(place, source))?;
     file.seek(SeekFrom::Start(0)).map_err(|source| cannot_open(place, source))?;
-    match Packing::of(&magic) {
-        Packing::Parquet => Ok(Opened::Parquet(file)),
-        Packing::Zip => text(zipped::open(file, place)?, place),
-        other => unpacked(other, Box::new(file), place),
+    match Container::of(&magic) {
+        Container::Parquet => Ok(Opened::Parquet(file)),
+        Container::Zip => text(zipped::open(file, place)?, place),
+        Container::Unread => Err(unread(place)),
+        Container::Stream(packing) => unpacked(packing, file, place),
     }
 }
 
 fn open_pipe(mut pipe: Box<dyn Read + Send>, place: &str) -> Result<Opened, InputError> {
     let magic = beginning(&mut pipe, MAGIC_OCTETS).map_err(|source| cannot_open(place, source))?;
-    let fault = match Packing::of(&magic) {
-        Packing::Parquet => "is Parquet, which is read from a file only, not from a pipe",
-        Packing::Zip => "is a zip archive, which is read from a file only, not from a pipe",
-        other => return unpacked(other, Box::new(Cursor::new(magic).chain(pipe)), place),
+    let fault = match Container::of(&magic) {
+        Container::Parquet => "is Parquet, which is read from a file only, not from a pipe",
+        Container::Zip => "is a zip archive, which is read from a file only, not from a pipe",
+        Container::Unread => return Err(unread(place)),
+        Container::Stream(packing) => return unpacked(packing, Cursor::new(magic).chain(pipe), place),
     };
     Err(InputError::Format { place: place.to_owned(), fault })
 }
 
-fn unpacked(packing: Packing, packed: Box<dyn Read + Send>, place: &str) -> Result<Opened, InputError> {
+fn unpacked(packing: Packing, packed: impl Read + Send + 'static, place: &str) -> Result<Opened, InputError> {
     let buffered = BufReader::with_capacity(BUFFER_OCTETS, packed);
-    match packing {
-        Packing::Gzip => text(Box::new(MultiGzDecoder::new(buffered)), place),
-        Packing::Zstd => {
-            let decoder = zstd::Decoder::with_buffer(buffered).map_err(|source| cannot_open(place, source))?;
-            text(Box::new(decoder), place)
-        }
-        Packing::Bzip2 | Packing::Xz => {
-            let fault = "is compressed in a way that is not read (gzip, zstd and zip are)";
-            Err(InputError::Format { place: place.to_owned(), fault })
-        }
-        Packing::None | Packing::Parquet | Packing::Zip => text(Box::new(buffered), place),
-    }
+    text(packing.unpack(buffered).map_err(|source| cannot_open(place, source))?, place)
+}
+
+fn unread(place: &str) -> InputError {
+    let fault = "is compressed in a way that is not read (gzip, zstd and zip are)";
+    InputError::Format { place: place.to_owned(), fault }
 }
 
 fn text(mut octets: Box<dyn Read + Send>, place: &str) -> Result<Opened, InputError> {
@@ -103,9 +98,9 @@ fn text(mut octets: Box<dyn Read + Send>, place: &str) -> Result<Opened, InputEr
         let lines = memchr::memchr_iter(b'\n', &head).count();
         InputError::Read { place: place.to_owned(), line: i64::try_from(lines + 1).unwrap_or(i64::MAX), source }
     })?;
-    let fault = match Packing::of(&head) {
-        Packing::None => None,
-        Packing::Parquet => Some("is a compressed Parquet file; Parquet is read uncompressed only"),
+    let fault = match Container::of(&head) {
+        Container::Stream(Packing::Plain) => None,
+        Container::Parquet => Some("is a compressed Parquet file; Parquet is read uncompressed only"),
         _ => Some("is compressed twice"),
     };
     let is_wide = head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF");
@@ -123,36 +118,26 @@ fn cannot_open(place: &str, source: io::Error) -> InputError {
     InputError::Open { place: place.to_owned(), source }
 }
 
-/// The first octets, fewer only where there are no more.
-fn beginning(source: &mut impl Read, limit: usize) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    source.by_ref().take(limit as u64).read_to_end(&mut head)?;
-    Ok(head)
-}
-
 /// What the first octets say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
-    None,
-    Gzip,
-    Zstd,
-    Zip,
+enum Container {
     Parquet,
-    Bzip2,
-    Xz,
+    Zip,
+    /// A packing that is known, but not read.
+    Unread,
+    /// One stream, packed or not.
+    Stream(Packing),
 }
 
-impl Packing {
+impl Container {
     fn of(head: &[u8]) -> Self {
         match head {
-            [0x1F, 0x8B, ..] => Self::Gzip,
-            // Some writers put a frame of their own, to be skipped, in front.
-            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Self::Zstd,
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Self::Zip,
             [b'P', b'A', b'R', b'1' | b'E', ..] => Self::Parquet,
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Self::Bzip2,
-            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
-            _ => Self::None,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] | [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => {
+                Self::Unread
+            }
+            other => Self::Stream(Packing::of(other)),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::fs::File;
 use super::columns::{self, ParquetColumn};
 use super::delimited::{self, Delimited, Fault, Wanted};
 use super::lines::{LineEnd, Stream, append_line};
-use super::ndjson::{self, Found};
 use super::{CELL_OCTETS, InputError, RowFault};
+use crate::source::json_path::{self, Found};
 use crate::tables::cause;
 
 /// Octets of the longest JSON line that is read.
@@ -81,8 +81,8 @@ impl RowReader {
     pub(super) fn ndjson(place: &str, stream: Stream, head: &[u8], path: &str) -> Result<Self, InputError> {
         let first = head.split(|octet| *octet == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
         // A first line longer than the head is not whole and cannot be judged.
-        if ndjson::append_value(first, path, &mut Vec::new()) == Ok(Found::Missing) {
-            return Err(missing(place, path, &ndjson::keys(first)));
+        if json_path::append_value(first, path, &mut Vec::new()) == Ok(Found::Missing) {
+            return Err(missing(place, path, &json_path::keys(first)));
         }
         Ok(Self::new(place, Rows::Json { stream, path: path.to_owned(), line: Vec::new() }))
     }
@@ -189,15 +189,15 @@ fn json_row(end: LineEnd, line: &[u8], path: &str, out: &mut Vec<u8>) -> Option<
     let fault = match end {
         LineEnd::Nothing => return None,
         LineEnd::Whole if line.trim_ascii().is_empty() => return Some(Row::Blank),
-        LineEnd::Whole => match ndjson::append_value(line, path, out) {
+        LineEnd::Whole => match json_path::append_value(line, path, out) {
             Ok(Found::Text) if out.len() - start > CELL_OCTETS => {
                 out.truncate(start + CELL_OCTETS);
                 return Some(Row::Cut);
             }
             Ok(Found::Text) => return Some(Row::Value),
             Ok(Found::Null | Found::Missing) => return Some(Row::Null),
-            Ok(Found::Other) => RowFault::NoText,
-            Err(fault) => fault,
+            Ok(Found::Number | Found::Other | Found::Unreadable) => RowFault::NoText,
+            Err(fault) => fault.into(),
         },
         LineEnd::Cut => RowFault::TooLong { limit: JSON_OCTETS },
     };

@@ -12,6 +12,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::*;
+use crate::source::packing::packed_in_every_way;
 
 struct Folder(TempDir);
 
@@ -233,18 +234,12 @@ fn literals_files_and_what_is_neither() {
 fn packings_are_told_by_content() {
     let folder = Folder::new();
     let text = b"\xEF\xBB\xBF1,a.test\r\n2,b.test\r\n";
-    let two_members = [gzip(&text[..12]), gzip(&text[12..])].concat();
-    let two_frames = [&text[..12], &text[12..]].map(|part| zstd::encode_all(part, 3).expect("packed")).concat();
     let files: [(&str, &[u8]); 3] = [("x/", b""), ("x/list.csv", text), ("__MACOSX/x/._list.csv", b"fork")];
-    for (name, octets) in [
-        ("plain", text.to_vec()),
-        ("gzip", gzip(text)),
-        ("gzip, two members", two_members),
-        ("zstd", zstd::encode_all(&text[..], 3).expect("packed")),
-        ("zstd, two frames", two_frames),
+    let zipped = [
         ("zip, deflated", zip_of(&files, zip::CompressionMethod::Deflated)),
         ("zip, stored", zip_of(&files, zip::CompressionMethod::Stored)),
-    ] {
+    ];
+    for (name, octets) in packed_in_every_way(text).into_iter().chain(zipped) {
         let path = folder.write("list.bin", &octets);
         let expected = [r#"1 #1 "a.test" https://a.test"#, r#"2 #2 "b.test" https://b.test"#];
         assert_eq!(origins(&folder, &[&path], None), expected, "{name}");

@@ -1,29 +1,32 @@
 //! Rows of NDJSON: an object a line.
 
 use std::fs::File;
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use super::{Chosen, MAGIC_OCTETS, Row, Rows, RowsError, unpacked};
-use crate::source::captures::time_of;
+use super::status::STATUS;
+use super::{Chosen, Row, Rows, RowsError, unpacked};
+use crate::source::json_path::{self, Found, Path as Keys, Value};
+use crate::source::time::TIME;
+use crate::source::told::{Reading, Told};
 
 /// Octets of the longest line: a body with every octet escaped, and some more.
 pub(super) const LINE_OCTETS: u64 = 128 << 20;
 
 /// The names of an object's values, those inside objects with dots; `None` where the line holds no object.
 pub(super) fn columns(line: &[u8]) -> Option<Vec<String>> {
-    let object: Map<String, Value> = serde_json::from_slice(line).ok()?;
+    let object: Map<String, serde_json::Value> = serde_json::from_slice(line).ok()?;
     let mut names = Vec::new();
     push_names(&object, "", &mut names);
     Some(names)
 }
 
-fn push_names(object: &Map<String, Value>, before: &str, names: &mut Vec<String>) {
+fn push_names(object: &Map<String, serde_json::Value>, before: &str, names: &mut Vec<String>) {
     for (key, value) in object {
         let name = format!("{before}{key}");
-        if let Value::Object(inner) = value {
+        if let serde_json::Value::Object(inner) = value {
             push_names(inner, &format!("{name}."), names);
         }
         names.push(name);
@@ -31,20 +34,16 @@ fn push_names(object: &Map<String, Value>, before: &str, names: &mut Vec<String>
 }
 
 /// The rows of a file. A line that is no object is a row that cannot be read; blank lines are none.
-pub(super) fn rows(path: &Path, mut file: File, columns: &Chosen, with_bodies: bool) -> Result<Rows, RowsError> {
-    let open_error = |source| RowsError::Open { path: path.to_owned(), source };
-    let mut head = Vec::new();
-    (&mut file).take(MAGIC_OCTETS).read_to_end(&mut head).map_err(open_error)?;
-    file.seek(SeekFrom::Start(0)).map_err(open_error)?;
-    let text = unpacked(file, &head).map_err(open_error)?;
-    Ok(Box::new(Lines { path: path.to_owned(), text, columns: columns.clone(), with_bodies, line: 0 }))
+pub(super) fn rows(path: &Path, file: File, columns: &Chosen, with_bodies: bool) -> Result<Rows, RowsError> {
+    let text = unpacked(file).map_err(|source| RowsError::Open { path: path.to_owned(), source })?;
+    let values = Values::of(columns, with_bodies);
+    Ok(Box::new(Lines { path: path.to_owned(), text, values, line: 0 }))
 }
 
 struct Lines {
     path: PathBuf,
     text: Box<dyn BufRead>,
-    columns: Chosen,
-    with_bodies: bool,
+    values: Values,
     line: u64,
 }
 
@@ -63,7 +62,7 @@ impl Iterator for Lines {
                 Ok(0) => return None,
                 Ok(_) if line.trim_ascii().is_empty() => {}
                 Ok(_) if is_long => return Some(Ok(None)),
-                Ok(_) => return Some(Ok(row(&line, &self.columns, self.with_bodies))),
+                Ok(_) => return Some(Ok(self.values.row(&line))),
             }
         }
     }
@@ -81,34 +80,49 @@ fn pass_line(text: &mut dyn BufRead) -> io::Result<()> {
     }
 }
 
-fn row(line: &[u8], columns: &Chosen, with_bodies: bool) -> Option<Row> {
-    let object: Map<String, Value> = serde_json::from_slice(line).ok()?;
-    let octets = |path: &str| at(&object, path).and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
-    Some(Row {
-        url: octets(&columns.url),
-        body: if with_bodies { octets(&columns.body) } else { None },
-        status: columns.status.as_deref().and_then(|path| at(&object, path)).and_then(number),
-        time: columns.time.as_deref().and_then(|path| at(&object, path)).and_then(time),
-    })
+/// The values that a row is made of.
+struct Values {
+    columns: Chosen,
+    with_bodies: bool,
+    found: Vec<Value>,
 }
 
-/// The value at a path: the whole path as a key first, then step by step.
-fn at<'a>(object: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    if let Some(value) = object.get(path) {
-        return Some(value);
+impl Values {
+    fn of(columns: &Chosen, with_bodies: bool) -> Self {
+        Self { columns: columns.clone(), with_bodies, found: Vec::new() }
     }
-    path.match_indices('.').find_map(|(dot, _)| at(object.get(&path[..dot])?.as_object()?, &path[dot + 1..]))
+
+    fn row(&mut self, line: &[u8]) -> Option<Row> {
+        let Chosen { url, body, status, time } = &self.columns;
+        let body = Some(body).filter(|_| self.with_bodies);
+        let asked = [Some(url), body, status.as_ref(), time.as_ref()];
+        let paths: Vec<Keys<'_>> = asked.into_iter().flatten().map(|keys| Keys::to(keys)).collect();
+        self.found.resize_with(paths.len(), Value::default);
+        json_path::read(line, &paths, &mut self.found).ok()?;
+        if self.found.iter().any(|value| value.found == Found::Unreadable) {
+            return None;
+        }
+        let mut found = self.found.iter_mut();
+        let [url, body, status, time] = asked.map(|asked| asked.and_then(|_| found.next()));
+        Some(Row {
+            url: url.and_then(text),
+            body: body.and_then(text),
+            status: status.map_or(Told::Nothing, |status| told(status, &STATUS)),
+            time: time.map_or(Told::Nothing, |time| told(time, &TIME)),
+        })
+    }
 }
 
-fn number(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+fn text(value: &mut Value) -> Option<Vec<u8>> {
+    (value.found == Found::Text).then(|| std::mem::take(&mut value.octets))
 }
 
-/// RFC 3339, or seconds since 1970.
-fn time(value: &Value) -> Option<i64> {
-    match value {
-        Value::String(text) => time_of(text),
-        other => other.as_i64()?.checked_mul(1_000_000),
+fn told<T: Copy>(value: &Value, reading: &Reading<T>) -> Told<T> {
+    match value.found {
+        Found::Missing | Found::Null => Told::Nothing,
+        Found::Text => reading.of_text(&value.octets),
+        Found::Number => reading.of_digits(&value.octets),
+        Found::Other | Found::Unreadable => Told::Unreadable,
     }
 }
 
@@ -129,12 +143,15 @@ mod tests {
         let expected = Row {
             url: Some(b"https://a.test/".to_vec()),
             body: Some(b"x\0".to_vec()),
-            status: Some(404),
-            time: Some(1_704_067_200_000_000),
+            status: Told::This(404),
+            time: Told::This(1_704_067_200_000_000),
         };
-        assert_eq!(row(line, &columns, true), Some(expected));
-        assert_eq!(row(b"{\"body\":7,\"t\":1}", &columns, true).and_then(|row| row.time), Some(1_000_000));
-        assert_eq!(row(b"[1]", &columns, true), None);
+        let mut values = Values::of(&columns, true);
+        assert_eq!(values.row(line), Some(expected.clone()));
+        assert_eq!(values.row(b"{\"body\":7,\"t\":1}"), Some(Row { time: Told::This(1_000_000), ..Row::default() }));
+        assert_eq!(values.row(b"[1]"), None);
+        assert_eq!(values.row(br#"{"page":{"url":"https://a.test/"},"body":"\ud800"}"#), None);
+        assert_eq!(Values::of(&columns, false).row(line), Some(Row { body: None, ..expected }));
         assert_eq!(columns_of(line), ["page.url", "page", "body", "s", "t", "z"]);
     }
 

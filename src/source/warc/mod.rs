@@ -23,19 +23,20 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::captures::{Capture, DAMAGES_MAX, Found, key};
+use super::captures::{Capture, Damage, FileIndex, Found};
+use super::mark::Mark;
 use super::redirect::Place;
 use crate::robots::access::Reason;
 use crate::tables::captures::Fault;
+use answer::Answer;
 pub use follow::{HOPS_MAX, Readers, Seen};
 use member::Packing;
-pub use record::Damage;
 use record::{Head, Item, Kind, Record, Records};
 
 /// Octets by which a file is known.
 const MAGIC_OCTETS: u64 = 64;
-/// Octets of a block that tell its status.
-const STATUS_OCTETS: usize = 64;
+/// Octets of a block that tell its status, also behind an interim answer.
+const STATUS_OCTETS: usize = 1024;
 /// How the files of a folder end that are read.
 const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
 
@@ -97,21 +98,6 @@ struct WarcFile {
     path: PathBuf,
     packing: Packing,
     octets: u64,
-}
-
-/// What the first reading of a file finds.
-#[derive(Debug, Default)]
-pub struct FileIndex {
-    /// Captures of http(s) resources.
-    pub captures: Vec<Found>,
-    /// Captures of other resources: of DNS answers, for example.
-    pub other_schemes: u64,
-    /// Records that are no captures: requests, metadata and the like.
-    pub other_records: u64,
-    /// The first damages.
-    pub damages: Vec<Damage>,
-    /// All damages.
-    pub damaged: u64,
 }
 
 impl WarcFiles {
@@ -184,7 +170,7 @@ impl WarcFiles {
                     overfull += u64::from(damage.fault == Fault::SecondRecord);
                     index.damage(damage);
                 }
-                Item::Record(record) => index.record(file, &record),
+                Item::Record(record) => add_record(&mut index, file, &record),
             }
         }
         if (members, overfull) == (1, 1) {
@@ -221,33 +207,26 @@ impl WarcFile {
     }
 }
 
-impl FileIndex {
-    fn damage(&mut self, damage: Damage) {
-        self.damaged += 1;
-        if self.damages.len() < DAMAGES_MAX {
-            self.damages.push(damage);
-        }
+/// Takes a record down.
+fn add_record(index: &mut FileIndex, file: u32, record: &Record) {
+    let kind = record.head.kind();
+    if kind == Kind::Other {
+        index.other_records += 1;
+        return;
     }
-
-    fn record(&mut self, file: u32, record: &Record) {
-        let kind = record.head.kind();
-        if kind == Kind::Other {
-            self.other_records += 1;
-            return;
+    match target(&record.head) {
+        Ok(place) => {
+            let is_not_modified = Answer::of(&record.block).is_some_and(|answer| answer.status == 304);
+            let time = index.time(record.head.time(), record.at);
+            index.captures.push(Found {
+                url: Mark::of_name(&place.url()),
+                capture: Capture::new(time, file, record.at, record.head.length),
+                is_robots_txt: place.is_robots_txt(),
+                is_whole: kind == Kind::Resource || (kind == Kind::Response && !is_not_modified),
+            });
         }
-        match target(&record.head) {
-            Ok(place) => {
-                let is_not_modified = record.block.get(9..12) == Some(b"304");
-                self.captures.push(Found {
-                    key: key(&place.url()),
-                    capture: Capture::new(record.head.time(), file, record.at, record.head.length),
-                    is_robots_txt: place.is_robots_txt(),
-                    is_whole: kind == Kind::Resource || (kind == Kind::Response && !is_not_modified),
-                });
-            }
-            Err(Reason::Scheme) => self.other_schemes += 1,
-            Err(_) => self.damage(Damage { at: record.at, fault: Fault::Target }),
-        }
+        Err(Reason::Scheme) => index.other_schemes += 1,
+        Err(_) => index.damage(Damage { at: record.at, fault: Fault::Target }),
     }
 }
 
@@ -333,14 +312,14 @@ pub fn survey(octets: &[u8]) -> (usize, u64, u64) {
         match item {
             Item::Damage(damage) => index.damage(damage),
             Item::Record(record) => {
-                if let Some(answer) = answer::Answer::of(&record.block) {
+                if let Some(answer) = Answer::of(&record.block) {
                     drop(answer.body(false));
                 }
-                index.record(0, &record);
+                add_record(&mut index, 0, &record);
             }
         }
     }
-    (index.captures.len(), index.other_records + index.other_schemes, index.damaged)
+    (index.captures.len(), index.other_records + index.other_schemes, index.faults.total())
 }
 
 #[cfg(test)]

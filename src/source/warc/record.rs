@@ -6,6 +6,9 @@
 use std::io::{self, BufRead, Read, Seek};
 
 use super::member::{Members, Packing, RECORD_MAGIC, skip_line_ends};
+use crate::source::captures::Damage;
+use crate::source::time::TIME;
+use crate::source::told::Told;
 use crate::tables::captures::Fault;
 use crate::tables::fetches::Timestamp;
 
@@ -43,15 +46,6 @@ pub(super) struct Record {
     pub(super) head: Head,
     /// The beginning of the block, as much as was asked for.
     pub(super) block: Vec<u8>,
-}
-
-/// A damage: octets that are no whole record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Damage {
-    /// Where the damaged record, or its member, begins.
-    pub at: u64,
-    /// What is wrong.
-    pub fault: Fault,
 }
 
 /// What comes next in a file.
@@ -92,9 +86,9 @@ impl Head {
         }
     }
 
-    /// When the record was made; `None` where it does not say so in a way that can be read.
-    pub(super) fn time(&self) -> Option<Timestamp> {
-        std::str::from_utf8(self.field("WARC-Date")?).ok().and_then(crate::source::captures::time_of)
+    /// When the record was made.
+    pub(super) fn time(&self) -> Told<Timestamp> {
+        self.field("WARC-Date").map_or(Told::Nothing, |date| TIME.of_text(date))
     }
 }
 

@@ -3,14 +3,7 @@
 CREATE OR REPLACE VIEW adoption AS
 WITH origins AS (
     SELECT
-        CASE
-            WHEN f.rank IS NULL THEN 'unranked'
-            WHEN f.rank <= 1000 THEN '1-1000'
-            WHEN f.rank <= 10000 THEN '1001-10000'
-            WHEN f.rank <= 100000 THEN '10001-100000'
-            WHEN f.rank <= 1000000 THEN '100001-1000000'
-            ELSE 'over 1000000'
-        END AS rank_band,
+        rank_band(f.rank) AS rank_band,
         regexp_extract(f.url_host_name, '([^.]+)\.?$', 1) AS tld,
         f.fetch_class IN ('ok', 'missing') AS is_determinable,
         coalesce(t.token_present, false) AS has_token,
