@@ -14,6 +14,7 @@ use super::observe;
 use super::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS, without_user_information};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::source::coding::{Codings, Decoded};
 use crate::source::history::earlier::Validators;
 use crate::source::redirect::Place;
@@ -170,10 +171,11 @@ impl Fetcher {
         let _window = if codings.has_wide_window() { self.wide_windows.acquire().await.ok() } else { None };
         let Decoded { mut octets, is_cut, is_mislabelled } =
             codings.undo(octets, is_cut, self.limits.body_octets).map_err(|_| FetchClass::DecodeFailed)?;
-        octets.shrink_to_fit();
         if is_cut {
+            drop_half_line(&mut octets);
             seen.flags.insert(Flag::Truncated);
         }
+        octets.shrink_to_fit();
         if is_mislabelled {
             seen.flags.insert(Flag::CodingMislabelled);
         }
