@@ -63,7 +63,7 @@ pub(super) fn take_over(
 
 /// Tables of another run must not stand where a live run goes on.
 pub(super) fn refuse_unfinished(folder: &Path) -> Result<(), Failed> {
-    if Journaled::read(folder).map_err(Failed::before)?.is_some() {
+    if folder.is_dir() && Journaled::read(folder).map_err(Failed::before)?.is_some() {
         let words = "holds an unfinished run of scan or fetch; end it, or take another folder";
         return Err(Failed::before(anyhow!("{} {words}", folder.display())));
     }
