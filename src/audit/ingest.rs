@@ -1,4 +1,5 @@
-//! Captures that others made to a snapshot: tables `fetches`, `bodies` and `captures`, without the network.
+//! Captures that others made to a snapshot: tables `fetches`, `bodies`, `captures` and, from WARC files,
+//! `response_signals`, without the network.
 //!
 //! Files are indexed side by side, then the newest capture of each origin is read in the order of the files. Held are a
 //! few octets for each URL, 16 for each distinct body, and the bodies whose turn it is.
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::AuditError;
 use super::event::{Event, Observer, Stage};
 use super::folder_rows;
-use super::output::Output;
+use super::output::{INGESTED_TABLES, Output};
 use super::pipeline::{self, ordered};
 use super::totals::{Classes, Imbalance, LineTotals};
 use crate::robots::parse::Robots;
@@ -26,6 +27,7 @@ use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
 use crate::tables::captures::{CaptureRow, CapturesBuilder, Fault, FaultCounts, Use};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
+use crate::tables::response_signals::ResponseSignalsBuilder;
 
 /// Captures read as one piece of work, and octets of their records after which a piece ends.
 const PIECE_CAPTURES: usize = 256;
@@ -44,6 +46,15 @@ pub enum Captures {
     Rows(Arc<RowFiles>),
     /// A folder of bodies.
     Folder(Arc<Folder>),
+}
+
+impl Captures {
+    /// The tables of the snapshot that is made of them: only WARC files hold header fields.
+    #[must_use]
+    pub fn tables(&self) -> Vec<Table> {
+        let of_fields = matches!(self, Self::Warc(_)).then_some(Table::ResponseSignals);
+        INGESTED_TABLES.into_iter().chain(of_fields).collect()
+    }
 }
 
 /// What was found, and what became of it.
@@ -141,6 +152,7 @@ pub fn ingest(
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
             captures: CapturesBuilder::default(),
+            response_signals: ResponseSignalsBuilder::default(),
             written: MarkSet::default(),
             classes: Classes::default(),
         },
@@ -389,6 +401,7 @@ struct Writer<'a> {
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
     captures: CapturesBuilder,
+    response_signals: ResponseSignalsBuilder,
     /// 16 octets for each distinct body.
     written: MarkSet,
     classes: Classes,
@@ -405,8 +418,10 @@ impl Writer<'_> {
         self.classes.count(fetch.observation.class);
         (self.observer)(Event::Ingested);
         self.fetches.push(&fetch);
+        self.response_signals.push(&fetch);
         self.captures.push(&capture);
-        if self.fetches.rows() >= HELD_ROWS || self.bodies.held_octets() >= HELD_OCTETS { self.flush() } else { Ok(()) }
+        let held_octets = self.bodies.held_octets().max(self.response_signals.held_octets());
+        if self.fetches.rows() >= HELD_ROWS || held_octets >= HELD_OCTETS { self.flush() } else { Ok(()) }
     }
 
     fn damage(&mut self, row: &CaptureRow) -> Result<(), AuditError> {
@@ -418,6 +433,7 @@ impl Writer<'_> {
         self.output.write(Table::Bodies, &self.bodies.finish())?;
         self.output.write(Table::Fetches, &self.fetches.finish())?;
         self.output.write(Table::Captures, &self.captures.finish())?;
+        self.output.write(Table::ResponseSignals, &self.response_signals.finish())?;
         Ok(())
     }
 }

@@ -52,6 +52,17 @@ struct OriginsAsked {
     has_lines_of_others: bool,
 }
 
+impl Source {
+    /// Whether header fields were seen where the bodies come from.
+    #[must_use]
+    pub const fn has_response_signals(&self) -> bool {
+        match self {
+            Self::Folder(_) => false,
+            Self::Snapshot(snapshot) => snapshot.has_response_signals(),
+        }
+    }
+}
+
 /// What a run has found, beside its tables.
 #[derive(Debug)]
 pub struct Report {
@@ -85,6 +96,7 @@ pub fn audit(
         source_rows: 0,
     };
     run.output.write(Table::Crawlers, &crawlers::batch(plan.registry.crawlers()))?;
+    run.copy_response_signals(source)?;
     let (library, rows) = run.compile(source)?;
     let evaluator = Evaluator { plan: Arc::clone(plan), library: Arc::new(library) };
     let asked = OriginsAsked { evaluates_roots: urls.is_none(), has_lines_of_others: lines.is_none() };
@@ -115,6 +127,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// What header fields say, as the snapshot has it: nothing else in an audit depends on it.
+    fn copy_response_signals(&mut self, source: &Source) -> Result<(), AuditError> {
+        let Source::Snapshot(snapshot) = source else { return Ok(()) };
+        snapshot.response_signals().try_for_each(|batch| Ok(self.output.write(Table::ResponseSignals, &batch?)?))
+    }
+
     /// First pass: each distinct body is compiled once, in the order of its first appearance.
     fn compile(&mut self, source: &Source) -> Result<(Library, Vec<FileRow>), AuditError> {
         let mut rows = Vec::new();

@@ -50,6 +50,14 @@ impl Classes {
         self.0[class as usize] += 1;
     }
 
+    /// Counts that were made before.
+    #[must_use]
+    pub fn of_counts(count: impl Fn(FetchClass) -> u64) -> Self {
+        let mut classes = Self::default();
+        FetchClass::ALL.iter().for_each(|class| classes.0[*class as usize] = count(*class));
+        classes
+    }
+
     /// Rows of one class.
     #[must_use]
     pub const fn of(&self, class: FetchClass) -> u64 {

@@ -17,6 +17,7 @@ mod interrupt;
 mod lint;
 mod live;
 mod log;
+mod man;
 mod preflight;
 mod progress;
 mod report;
@@ -25,7 +26,6 @@ mod show;
 
 use std::process::ExitCode;
 
-use anyhow::anyhow;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
@@ -69,23 +69,8 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
             clap_complete::generate(*shell, &mut Cli::command(), "robots-audit", &mut script);
             show::octets(&script)
         }
-        Command::Man { command } => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(page_of(command)?).render(&mut page).map_err(Failed::running)?;
-            show::octets(&page)
-        }
+        Command::Man { command } => show::octets(&man::page(command)?),
     }
-}
-
-/// The program, or one of its subcommands (`report blocklist`, for example), as the manual has it.
-fn page_of(names: &[String]) -> Result<clap::Command, Failed> {
-    let mut page = Cli::command();
-    page.build();
-    for name in names {
-        let found = page.find_subcommand(name).cloned();
-        page = found.ok_or_else(|| Failed::before(anyhow!("there is no subcommand {name:?}")))?;
-    }
-    Ok(page)
 }
 
 /// Help and version go to stdout and are no failure; everything else is known before work starts.

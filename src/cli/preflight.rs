@@ -3,6 +3,8 @@
 use std::env;
 use std::path::PathBuf;
 
+use anyhow::anyhow;
+
 use super::args::{CheckArgs, Format, Global, MissingFile, PreflightArgs};
 use super::exit::{Exit, Failed};
 use super::{live, show};
@@ -16,8 +18,14 @@ use crate::source::cache::Cache;
 use crate::source::http::Fetcher;
 use crate::tables::text::for_people;
 
+/// Facts of the header fields of an answer that are shown; JSON has them all.
+const HEADER_FACTS_SHOWN: usize = 8;
+
 /// Asks, prints, and says by the exit code whether the fetch may go ahead, where that is asked for.
 pub(super) fn preflight(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
+    if let Some(flag) = without_meaning(args) {
+        return Err(Failed::before(anyhow!("{flag} shows a file; the question before a fetch has one answer")));
+    }
     let options = global.options(args.manners.options().or(args.ask.options()))?;
     // Who asks is one crawler; a list in the settings is for other questions.
     let plan = Options { crawlers: Some(CRAWLERS.to_owned()), ..options.clone() }.plan().map_err(Failed::before)?;
@@ -38,6 +46,17 @@ pub(super) fn preflight(global: &Global, args: &CheckArgs) -> Result<Exit, Faile
     };
     let is_refused = args.exit_code && !found.evidence.may_fetch();
     Ok(if is_refused { Exit::NotHeld } else { Exit::Done })
+}
+
+/// A flag that shows more of a file than this one answer.
+fn without_meaning(args: &CheckArgs) -> Option<&'static str> {
+    let flags = [
+        (args.view.explain, "--explain"),
+        (args.view.merged, "--merged"),
+        (args.view.training, "--training"),
+        (args.compare.compare_matching, "--compare-matching"),
+    ];
+    flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
 }
 
 fn question(global: &Global, args: &CheckArgs, plan: &Plan) -> Result<Question, Failed> {
@@ -105,6 +124,9 @@ fn in_words(evidence: &Evidence) -> String {
         text += &format!("  because  {}\n", because(answer));
         if let Some(seen) = seen(answer) {
             text += &format!("  seen     {seen}\n");
+        }
+        for fact in answer.header_fields.iter().take(HEADER_FACTS_SHOWN) {
+            text += &format!("  beside   {}: {}, in the answer's header fields\n", fact.name, fact.in_words());
         }
     }
     if evidence.answers.len() > 1 {

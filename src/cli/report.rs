@@ -1,16 +1,17 @@
 //! `report`: lists made from the tables of an audit.
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 
-use super::args::Global;
-use super::args::{BlocklistArgs, ReportArgs, ReportCommand};
+use super::args::{BlocklistArgs, Format, Global, ReportArgs, ReportCommand};
 use super::exit::{Exit, Failed};
 use super::show;
 use crate::config::Options;
 use crate::report::blocklist::{self, Asked};
 use crate::report::text::number;
+use crate::tables::text::ascii_json;
 
 /// Lists.
 pub(super) fn report(global: &Global, args: &ReportArgs) -> Result<Exit, Failed> {
@@ -30,14 +31,15 @@ fn blocklist(global: &Global, args: &BlocklistArgs) -> Result<Exit, Failed> {
         with_partial: args.include_partial,
     };
     let list = blocklist::of_tables(&args.from, &asked).map_err(Failed::before)?;
+    let form = Form::of(global.format, args.output.as_deref());
+    let octets = match form {
+        Form::Lines => list.text().into_bytes(),
+        Form::Json => (ascii_json(&format!("{:#}", list.json(&asked))) + "\n").into_bytes(),
+        Form::Parquet => list.parquet().map_err(Failed::running)?,
+    };
     let exit = match &args.output {
-        None => show::octets(list.text().as_bytes())?,
-        Some(path) => {
-            let is_parquet = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("parquet"));
-            let octets = if is_parquet { list.parquet().map_err(Failed::running)? } else { list.text().into_bytes() };
-            write(path, &octets)?;
-            Exit::Done
-        }
+        None => show::octets(&octets)?,
+        Some(path) => write(path, &octets)?,
     };
     if !global.quiet {
         let (names, known) = (number(list.names.len() as u64), number(list.known));
@@ -49,14 +51,42 @@ fn blocklist(global: &Global, args: &BlocklistArgs) -> Result<Exit, Failed> {
     Ok(exit)
 }
 
-/// Under a temporary name, renamed when whole.
-fn write(path: &Path, octets: &[u8]) -> Result<(), Failed> {
+/// How a list is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One name a line.
+    Lines,
+    /// Names and counts.
+    Json,
+    /// Names and counts.
+    Parquet,
+}
+
+impl Form {
+    /// The ending of a file's name says more than the form of what is printed.
+    fn of(printed: Format, file: Option<&Path>) -> Self {
+        let ending = file.and_then(Path::extension).map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        match (ending.as_deref(), printed) {
+            (Some("parquet"), _) => Self::Parquet,
+            (Some("json"), _) | (_, Format::Json) => Self::Json,
+            (_, Format::Table) => Self::Lines,
+        }
+    }
+}
+
+/// Under a temporary name, renamed when whole; its folder is made where it does not exist.
+fn write(path: &Path, octets: &[u8]) -> Result<Exit, Failed> {
     let name = path.file_name().ok_or_else(|| Failed::before(anyhow!("{} names no file", path.display())))?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))
+            .map_err(Failed::before)?;
+    }
     let temporary = path.with_file_name(format!(".{}.tmp", name.to_string_lossy()));
-    let written = std::fs::write(&temporary, octets).and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| {
+    let written = fs::write(&temporary, octets).and_then(|()| fs::rename(&temporary, path));
+    written.map(|()| Exit::Done).map_err(|error| {
         // Best effort: a leftover has a name that no reader opens.
-        let _ = std::fs::remove_file(&temporary);
+        let _ = fs::remove_file(&temporary);
         Failed::running(anyhow!(error).context(format!("cannot write {}", path.display())))
     })
 }

@@ -140,13 +140,13 @@ fn left_behind<'a>(
     };
     let is_on_purpose = coverage == Coverage::Everything && (!everything.is_empty() || groups.iter().any(opens));
     let code = if is_on_purpose { Code::StarRulesLifted } else { Code::StarRulesLeftBehind };
-    let others = match left.len() - 1 {
-        0 => String::new(),
-        1 => " and 1 more rule".to_owned(),
-        more => format!(" and {more} more rules"),
+    let (others, binds) = match left.len() - 1 {
+        0 => (String::new(), "does"),
+        1 => (" and 1 more rule".to_owned(), "do"),
+        more => (format!(" and {more} more rules"), "do"),
     };
-    let detail =
-        format!("`{}` (line {}){others} of * do not bind {}", shown(first), first.line, names(&mentions, tokens.len()));
+    let tokens = names(&mentions, tokens.len());
+    let detail = format!("`{}` (line {}){others} of * {binds} not bind {tokens}", shown(first), first.line);
     Some(Note::new(mention.line, code, mention.token).detail(detail))
 }
 

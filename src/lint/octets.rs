@@ -8,7 +8,7 @@ use crate::robots::lex::{BYTE_ORDER_MARK, Content, Line, Lines, content};
 
 pub(super) fn check<'a>(file: &File<'a>, notes: &mut Notes<'a>) {
     marks(file, notes);
-    once(file, notes, Code::LoneCarriageReturn, lone_carriage_returns(file.octets));
+    once(file, notes, Code::LoneCarriageReturn, lone_carriage_returns(file));
     once(file, notes, Code::NulOctet, memchr_iter(0, file.octets));
 }
 
@@ -26,8 +26,11 @@ fn marks<'a>(file: &File<'a>, notes: &mut Notes<'a>) {
     }
 }
 
-fn lone_carriage_returns(octets: &[u8]) -> impl Iterator<Item = usize> {
-    memchr_iter(b'\r', octets).filter(|place| octets.get(place + 1) != Some(&b'\n'))
+/// A line feed behind the size limit counts: the file has it.
+fn lone_carriage_returns<'a>(file: &File<'a>) -> impl Iterator<Item = usize> + use<'a> {
+    let skipped = super::offset_in(file.body, file.octets).unwrap_or_default();
+    let following = &file.body[skipped..];
+    memchr_iter(b'\r', file.octets).filter(move |place| following.get(place + 1) != Some(&b'\n'))
 }
 
 /// One finding at the first place, with how many there are.
@@ -66,5 +69,6 @@ pub(super) fn count_lost_rules(file: &File<'_>, notes: &mut [Note<'_>]) {
         Content::Blank | Content::Other(_) => false,
     };
     let lost = Lines::of(&file.body[read..]).filter(is_rule).count();
-    note.detail = Some(format!("{lost} rules in {} octets are lost", file.body.len() - read));
+    let rules = if lost == 1 { "1 rule".to_owned() } else { format!("{lost} rules") };
+    note.detail = Some(format!("{rules} in {} octets lost", file.body.len() - read));
 }

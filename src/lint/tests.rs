@@ -126,7 +126,15 @@ fn the_rules_beyond_the_limit_are_counted() {
     body += &"x".repeat(PARSE_OCTETS - body.len() - 1);
     body += "\nDisallow: /b\nAllow: /c\nDisallow:\n";
     let messages = messages(&body);
-    assert!(messages[0].contains("2 rules in 33 octets are lost"), "{}", messages[0]);
+    assert!(messages[0].contains("2 rules in 33 octets lost"), "{}", messages[0]);
+}
+
+#[test]
+fn the_limit_between_carriage_return_and_line_feed_makes_none_lone() {
+    let mut body = "User-agent: *\r\nDisallow: /a\r\n#".to_owned();
+    body += &"x".repeat(PARSE_OCTETS - body.len() - 1);
+    body += "\r\n";
+    assert!(found(body.as_bytes()).iter().all(|(.., code)| *code != "lone_carriage_return"));
 }
 
 #[test]

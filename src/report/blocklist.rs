@@ -12,6 +12,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::origin::Origin;
@@ -44,6 +45,18 @@ pub enum Level {
     Host,
     /// The registrable domain by the Public Suffix List, for all hosts below it; a host that has none stands for itself.
     RegisteredDomain,
+}
+
+impl Level {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Origin => "origin",
+            Self::Host => "host",
+            Self::RegisteredDomain => "registered_domain",
+        }
+    }
 }
 
 /// What is asked.
@@ -175,6 +188,24 @@ impl Blocklist {
     #[must_use]
     pub fn text(&self) -> String {
         self.names.iter().flat_map(|(name, _)| [name.as_str(), "\n"]).collect()
+    }
+
+    /// What was asked, and the names with their counts.
+    #[must_use]
+    pub fn json(&self, asked: &Asked) -> Value {
+        let name = |(name, counts): &(String, Counts)| {
+            let Counts { origins, blocked, partial, unknown } = counts;
+            json!({"name": name, "n_origins": origins, "n_blocked": blocked, "n_partial": partial, "n_unknown": unknown})
+        };
+        json!({
+            "crawlers": asked.crawlers,
+            "of_every_crawler": asked.of_every_crawler,
+            "level": asked.level.as_str(),
+            "with_partial": asked.with_partial,
+            "known": self.known,
+            "unsettled": self.unsettled,
+            "names": self.names.iter().map(name).collect::<Vec<_>>(),
+        })
     }
 
     /// A Parquet file with the columns `name`, `n_origins`, `n_blocked`, `n_partial`, `n_unknown`.

@@ -51,8 +51,11 @@ pub fn report(summary: &Summary<'_>) -> String {
 fn headline(summary: &Summary<'_>) -> String {
     let origins = summary.totals.origins();
     let seconds = summary.duration.as_secs_f64();
-    let rate = if seconds > 0.0 { format!(", {:.0} a second", precise(origins) / seconds) } else { String::new() };
-    format!("{} origins in {}{rate}", number(origins), duration(summary.duration))
+    let before = summary.rows_from_before();
+    let here = precise(origins.saturating_sub(before));
+    let rate = if seconds > 0.0 { format!(", {:.0} a second", here / seconds) } else { String::new() };
+    let before = if before > 0 { format!(", {} of them from before,", number(before)) } else { String::new() };
+    format!("{} origins{before} in {}{rate}", number(origins), duration(summary.duration))
 }
 
 fn classes(totals: &Totals) -> String {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// How a value is given back.
@@ -47,6 +47,8 @@ pub(crate) enum Found {
     Missing,
     /// An object, an array, `true` or `false`.
     Other,
+    /// A string that is no Unicode (half of a surrogate pair), or a number beyond all floats.
+    Unreadable,
 }
 
 /// The value at a path, with memory that is used again.
@@ -123,8 +125,8 @@ struct Rest<'p> {
 }
 
 impl Rest<'_> {
-    fn is_written(&self) -> bool {
-        self.keys.is_none() && self.form == Form::Written
+    fn is_last(&self) -> bool {
+        self.keys.is_none()
     }
 }
 
@@ -158,12 +160,40 @@ impl<'r> Pick<'r, '_> {
 
 /// Looks on in an object that stands in a string. Each level doubles what escapes them, so that there are few.
 fn read_inner(text: &str, rests: &[Rest<'_>], values: &mut [Value]) {
-    let before: Vec<usize> = rests.iter().map(|rest| values[rest.place].octets.len()).collect();
+    let before = lengths(rests, values);
     if read_object(text.as_bytes(), rests, values).is_err() {
-        for (rest, octets) in rests.iter().zip(before) {
-            values[rest.place].found = Found::Missing;
-            values[rest.place].octets.truncate(octets);
+        forget(rests, &before, values);
+    }
+}
+
+/// Looks into a value that is JSON, but perhaps none that can be told: one such value does not make a line unreadable.
+fn read_written(written: &str, rests: &[Rest<'_>], values: &mut [Value]) {
+    let before = lengths(rests, values);
+    let pick = Pick { rests, values: &mut *values };
+    let read = pick.deserialize(&mut serde_json::Deserializer::from_str(written));
+    if read.is_err() {
+        forget(rests, &before, values);
+    }
+    for rest in rests.iter().filter(|rest| rest.is_last()) {
+        let value = &mut values[rest.place];
+        if read.is_err() {
+            value.found = Found::Unreadable;
         }
+        if rest.form == Form::Written {
+            value.octets.extend_from_slice(written.as_bytes());
+        }
+    }
+}
+
+fn lengths(rests: &[Rest<'_>], values: &[Value]) -> Vec<usize> {
+    rests.iter().map(|rest| values[rest.place].octets.len()).collect()
+}
+
+/// Takes back what was found.
+fn forget(rests: &[Rest<'_>], lengths: &[usize], values: &mut [Value]) {
+    for (rest, octets) in rests.iter().zip(lengths) {
+        values[rest.place].found = Found::Missing;
+        values[rest.place].octets.truncate(*octets);
     }
 }
 
@@ -227,14 +257,9 @@ impl<'de> Visitor<'de> for Pick<'_, '_> {
         while let Some(rests) = map.next_key_seed(Step { rests: self.rests, values: &*self.values })? {
             if rests.is_empty() {
                 map.next_value::<IgnoredAny>()?;
-            } else if rests.iter().any(Rest::is_written) {
+            } else if rests.iter().any(Rest::is_last) {
                 let written: Box<RawValue> = map.next_value()?;
-                let mut again = serde_json::Deserializer::from_str(written.get());
-                let pick = Pick { rests: &rests, values: &mut *self.values };
-                pick.deserialize(&mut again).map_err(A::Error::custom)?;
-                for rest in rests.iter().filter(|rest| rest.is_written()) {
-                    self.values[rest.place].octets.extend_from_slice(written.get().as_bytes());
-                }
+                read_written(written.get(), &rests, self.values);
             } else {
                 map.next_value_seed(Pick { rests: &rests, values: &mut *self.values })?;
             }
@@ -307,6 +332,9 @@ mod tests {
             (r#"{"url":["u"]}"#, "url", "Other "),
             (r#"{"url":""}"#, "url", "Text "),
             (r#"{"url":"first","url":"second"}"#, "url", "Text first"),
+            (r#"{"url":"\ud800","z":1}"#, "url", "Unreadable "),
+            (r#"{"url":1e999,"z":1}"#, "url", "Unreadable "),
+            (r#"{"z":"\ud800","y":1e999,"url":"u"}"#, "url", "Text u"),
             (r#"{"url":"u""#, "url", "Json { octet: 10 }"),
             (r#"{"url":"u"} x"#, "url", "Json { octet: 13 }"),
             (r#"["u"]"#, "url", "NoObject"),
@@ -366,6 +394,9 @@ mod tests {
         let deep = format!("{{\"url\":{}", "{\"url\":".repeat(100_000));
         assert!(append_value(deep.as_bytes(), "url", &mut Vec::new()).is_err());
         assert!(append_value(deep.as_bytes(), &"url.".repeat(100_000), &mut Vec::new()).is_err());
+        let whole = format!("{deep}1{}", "}".repeat(100_001));
+        assert_eq!(append_value(whole.as_bytes(), "url", &mut Vec::new()), Ok(Found::Other));
+        assert!(append_value(whole.as_bytes(), &"url.".repeat(100_000), &mut Vec::new()).is_err());
         let written = [Path { keys: "url", form: Form::Written }];
         assert!(read(deep.as_bytes(), &written, &mut [Value::default()]).is_err());
     }

@@ -249,6 +249,10 @@ fn a_check_of_a_file() {
     assert_eq!(answer["results"][0]["matching_rules"][0]["octets"], 2);
     assert_eq!(answer["results"][0]["context"][1]["decides"], true);
     assert_eq!(answer["crawlers"][1]["merged_group"][0], "User-agent: Googlebot-Image");
+    let long = ["check", "robots.txt", "--url", "/x", "--crawlers", "Google-InspectionTool"];
+    let (stdout, _) = run(folder.path(), &long, 0);
+    assert!(stdout.contains("\n> Google-InspectionTool  fallback "), "{stdout}");
+    assert!(stdout.contains("\n  GPTBot                 star "), "{stdout}");
     let exact = json(&["--exact-tokens", "--exit-code"], 2);
     assert_eq!(exact["results"][1]["group_source"], "star");
 }
@@ -471,6 +475,12 @@ fn inputs_that_cannot_be_meant_are_refused() {
         (&["check", "robots.txt", "--url", "private"], "neither a URL nor a path"),
         (&["scan", "-", "--urls", "-", "--contact", "a@b.test", "-o", "out"], "standard input"),
         (&["scan", "a.test", "--urls", "-", "--urls", "-", "--contact", "a@b.test", "-o", "out"], "standard input"),
+        (
+            &["check", "https://a.test/", "--live", "--as", "GPTBot", "--contact", "a@b.test", "--compare-matching"],
+            "one answer",
+        ),
+        (&["check", "https://a.test/", "--live", "--preflight", "--contact", "a@b.test", "--explain"], "one answer"),
+        (&["annotate", "x.parquet", "--from", "s", "-o", "out", "--compare-matching"], "unexpected argument"),
     ] {
         let (_, stderr) = run(folder.path(), arguments, 3);
         assert!(stderr.contains(words), "{arguments:?}: {stderr}");

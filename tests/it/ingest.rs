@@ -90,6 +90,12 @@ fn every_kind_of_record_ends_as_what_it_is() {
     let profile = ("WARC-Profile", "http://netpreserve.org/warc/1.0/revisit/server-not-modified");
     let same = [("WARC-Target-URI", "<https://same.test/robots.txt>"), ("WARC-Date", LATER), profile];
     warc.record("revisit", &same, b"HTTP/1.1 304 Not Modified\r\n\r\n");
+    warc.response(&robots("second"), DAY, &[], &ok(RULES));
+    warc.response(&robots("second"), LATER, &[], "HTTP/2 304\r\n\r\n");
+    warc.response(&robots("hint"), DAY, &[], &ok(RULES));
+    let hinted = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n";
+    warc.response(&robots("hint"), LATER, &[], hinted);
+    warc.response(&robots("alone"), DAY, &[], "HTTP/2 304\r\n\r\n");
     warc.record("resource", &[("WARC-Target-URI", "https://res.test/robots.txt"), ("WARC-Date", DAY)], b"");
     write(folder.path(), "cc.warc.gz", &warc.octets);
     let (stdout, _) = run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "out"], 0);
@@ -114,10 +120,13 @@ fn every_kind_of_record_ends_as_what_it_is() {
             ("https://again.test", "ok - 200 0"),
             ("https://lost.test", "not_collected - 200 0"),
             ("https://same.test", "ok - 304 0"),
+            ("https://second.test", "ok - 304 0"),
+            ("https://hint.test", "ok - 304 0"),
+            ("https://alone.test", "not_collected - 304 0"),
             ("https://res.test", "ok - - 0"),
         ],
     );
-    let told = "24 captures in 1 files = 19 rows + 2 older captures of the same origins + 3 of other resources; \
+    let told = "29 captures in 1 files = 22 rows + 4 older captures of the same origins + 3 of other resources; \
                 29 records that are no captures";
     assert!(stdout.contains(told), "{stdout}");
     let bodies = table(&folder.path().join("out"), "bodies", &["octets"]);
@@ -642,6 +651,16 @@ fn names_of_which_everything_is_refused() {
     fs::rename(folder.path().join("names.parquet"), folder.path().join("names/part-00000.parquet")).expect("renamed");
     let rows = table(folder.path(), "names", &["name", "n_origins", "n_blocked", "n_partial", "n_unknown"]);
     assert_eq!(rows, [["www.a.test", "1", "1", "0", "0"].map(|cell| Some(cell.to_owned())).to_vec()]);
+    let (printed, _) = list(&["--crawlers", "GPTBot", "--format", "json"]);
+    list(&["--crawlers", "GPTBot", "-o", "new/folder/names.json"]);
+    assert_eq!(fs::read_to_string(folder.path().join("new/folder/names.json")).expect("written"), printed);
+    let told: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!((&told["level"], &told["known"], &told["unsettled"]), (&"host".into(), &3.into(), &0.into()));
+    assert_eq!(told["names"][0]["name"], "www.a.test");
+    assert_eq!(told["names"][0]["n_blocked"], 1);
+    let nowhere = ["report", "blocklist", "--from", "out", "--crawlers", "GPTBot", "-o", "names/part-00000.parquet/x"];
+    let (_, stderr) = run(folder.path(), &nowhere, 3);
+    assert!(stderr.contains("cannot make names/part-00000.parquet"), "{stderr}");
     let what = ["report", "blocklist", "--from", "out", "--crawlers", "Bingbot"];
     let (_, stderr) = run(folder.path(), &what, 3);
     assert!(stderr.contains("the tables say nothing of Bingbot; audit again with --crawlers"), "{stderr}");

@@ -22,7 +22,7 @@ fn people_get_place_severity_code_and_hint() {
         | Disalow\n  hint: write User-agent, Allow, Disallow, Sitemap or Crawl-delay\n";
     assert!(printed.starts_with(expected), "{printed}");
     assert!(printed.contains("\n  | x\\u{1b}[31m\n") && !printed.contains('\u{1b}'), "{printed}");
-    assert!(printed.contains("\n1 file: 2 error, 0 warning, 0 info\n"), "{printed}");
+    assert!(printed.contains("\n1 file: 2 errors, 0 warnings, 0 info\n"), "{printed}");
     let (colored, _) = run(folder.path(), &["lint", "robots.txt", "--color", "always"], 0);
     assert!(colored.contains(": \u{1b}[31merror\u{1b}[0m: "), "{colored}");
     write(folder.path(), "good.txt", "User-agent: *\nDisallow: /private/\n");

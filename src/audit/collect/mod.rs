@@ -1,4 +1,4 @@
-//! Lists and the network to a snapshot: the tables `fetches` and `bodies`, part by part.
+//! Lists and the network to a snapshot: the tables `fetches`, `bodies` and `response_signals`, part by part.
 //!
 //! | module | holds |
 //! |---|---|

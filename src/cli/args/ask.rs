@@ -31,9 +31,6 @@ pub(in crate::cli) struct AskArgs {
     /// How files are read: rfc9309, or google as Google's parser does [default: rfc9309]
     #[arg(long, value_name = "MODE", env = "ROBOTS_AUDIT_MATCHING", hide_env_values = true)]
     pub(in crate::cli) matching: Option<String>,
-    /// Also ask the other mode of matching, and tell where the two part and why
-    #[arg(long)]
-    pub(in crate::cli) compare_matching: bool,
     /// Take a crawler's own groups or the wildcard's, never those of its fall-back token
     #[arg(long)]
     pub(in crate::cli) exact_tokens: bool,
@@ -47,10 +44,25 @@ impl AskArgs {
             registry: self.registry.clone(),
             policy: self.policy.clone(),
             matching: self.matching.clone(),
-            compare_matching: self.compare_matching.then_some(true),
             exact_tokens: self.exact_tokens.then_some(true),
             ..Options::default()
         }
+    }
+}
+
+/// Whether both modes of matching are asked.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "What is asked")]
+pub(in crate::cli) struct CompareArgs {
+    /// Also ask the other mode of matching, and tell where the two part and why
+    #[arg(long)]
+    pub(in crate::cli) compare_matching: bool,
+}
+
+impl CompareArgs {
+    /// As options.
+    pub(in crate::cli) fn options(&self) -> Options {
+        Options { compare_matching: self.compare_matching.then_some(true), ..Options::default() }
     }
 }
 
@@ -77,6 +89,8 @@ pub(in crate::cli) struct AuditArgs {
     pub(in crate::cli) urls: UrlArgs,
     #[command(flatten)]
     pub(in crate::cli) ask: AskArgs,
+    #[command(flatten)]
+    pub(in crate::cli) compare: CompareArgs,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
 }

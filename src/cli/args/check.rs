@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{AskArgs, MannersArgs};
+use super::{AskArgs, CompareArgs, MannersArgs};
 use crate::cli::lint::FailingFinding;
 
 /// What `check --help` ends with.
@@ -44,6 +44,8 @@ pub(in crate::cli) struct CheckArgs {
     pub(in crate::cli) view: ViewArgs,
     #[command(flatten)]
     pub(in crate::cli) ask: AskArgs,
+    #[command(flatten)]
+    pub(in crate::cli) compare: CompareArgs,
     #[command(flatten)]
     pub(in crate::cli) preflight: PreflightArgs,
     #[command(flatten)]

@@ -242,5 +242,7 @@ pub(in crate::cli) struct Columns {
 
 /// Flags, environment and file.
 pub(in crate::cli) fn options(global: &Global, ask: &AskArgs) -> Result<Options, Failed> {
-    global.options(ask.options())
+    // Nothing of it is told of rows; a setting of the file is for other commands.
+    let compared = Options { compare_matching: Some(false), ..Options::default() };
+    global.options(compared.or(ask.options()))
 }

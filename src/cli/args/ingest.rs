@@ -85,7 +85,7 @@ pub(in crate::cli) struct BlocklistArgs {
     /// Name only what is refused to every one of the crawlers, not to any of them
     #[arg(long)]
     pub(in crate::cli) every_crawler: bool,
-    /// File to write instead of stdout; one that ends in .parquet holds counts beside the names
+    /// File to write instead of stdout; one that ends in .parquet or .json holds counts beside the names
     #[arg(short, long, value_name = "FILE")]
     pub(in crate::cli) output: Option<PathBuf>,
 }

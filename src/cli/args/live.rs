@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ipnet::IpNet;
 
-use super::{AskArgs, OutputArgs, UrlArgs};
+use super::{AskArgs, CompareArgs, OutputArgs, UrlArgs};
 use crate::cli::fail_on::FailOn;
 use crate::config::{LimitOptions, NameServer, Options, Seconds};
 
@@ -168,6 +168,8 @@ pub(in crate::cli) struct ScanArgs {
     pub(in crate::cli) urls: UrlArgs,
     #[command(flatten)]
     pub(in crate::cli) ask: AskArgs,
+    #[command(flatten)]
+    pub(in crate::cli) compare: CompareArgs,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
 }

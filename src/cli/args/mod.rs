@@ -16,7 +16,7 @@ use super::exit::Failed;
 use super::faults::{Faults, Only};
 use crate::config::Options;
 
-pub(super) use ask::{AskArgs, AuditArgs, OutputArgs, UrlArgs};
+pub(super) use ask::{AskArgs, AuditArgs, CompareArgs, OutputArgs, UrlArgs};
 use check::{CHECK_EXAMPLES, LINT_EXAMPLES};
 pub(super) use check::{CheckArgs, LintArgs, MissingFile, PreflightArgs};
 pub(super) use dataset::{

@@ -23,7 +23,8 @@ pub(super) fn answers(screen: &mut Screen, checked: &Checked<'_>, panel: &Panel<
         (1, urls) => one_crawler(screen, checked, panel, urls),
         (_, [url]) => {
             screen.line(Ink::Strong, &fitted(url, COLUMNS));
-            crawlers(screen, checked.plan, panel, url, |_| false);
+            let names = checked.plan.crawlers.iter().map(|crawler| crawler.token.as_str());
+            crawlers(screen, checked.plan, panel, url, widest(names), |_| false);
             training_row(screen, checked, url);
         }
         _ => grid(screen, checked, panel),
@@ -87,15 +88,15 @@ fn line_text(line: Option<u32>) -> String {
     line.map_or_else(|| "-".to_owned(), |line| line.to_string())
 }
 
-/// A list of the crawlers of a plan for one URL; those that are marked stand out.
+/// A list of the crawlers of a plan for one URL, names in so many columns; those that are marked stand out.
 pub(super) fn crawlers(
     screen: &mut Screen,
     plan: &Plan,
     panel: &Panel<'_>,
     url: &str,
+    name_columns: usize,
     is_marked: impl Fn(&str) -> bool,
 ) {
-    let name_columns = widest(plan.crawlers.iter().map(|crawler| crawler.token.as_str()));
     for (place, name) in plan.crawlers.iter().enumerate() {
         let explanation = panel.explain(place, url.as_bytes());
         crawler(screen, &name.token, name_columns, is_marked(&name.token), &explanation);

@@ -47,7 +47,7 @@ pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     if args.preflight.is_asked() {
         return super::preflight::preflight(global, args);
     }
-    let options = global.options(args.manners.options().or(args.ask.options()))?;
+    let options = global.options(args.manners.options().or(args.compare.options()).or(args.ask.options()))?;
     let (options, headers) = without_headers(options)?;
     let plan = options.plan().map_err(Failed::before)?;
     if let Some(odd) = args.url.iter().find(|url| !is_path_or_url(url)) {

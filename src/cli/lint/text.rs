@@ -36,8 +36,12 @@ pub(super) fn summary(counts: &Counts) -> String {
         return format!("no findings in {files}\n");
     }
     let of = |severity| counts.of_severity(severity);
-    let (errors, warnings, info) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
-    let mut text = format!("\n{files}: {errors} error, {warnings} warning, {info} info\n");
+    let some = |severity, one: &str| {
+        let count = of(severity);
+        if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+    };
+    let (errors, warnings) = (some(Severity::Error, "error"), some(Severity::Warning, "warning"));
+    let mut text = format!("\n{files}: {errors}, {warnings}, {} info\n", of(Severity::Info));
     for (code, count) in found {
         text += &format!("{count:>8}  {:<7}  {code}\n", code.severity());
     }

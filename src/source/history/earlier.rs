@@ -7,6 +7,7 @@ use super::freshness::lifetime;
 use super::texts::{Text, Texts};
 use crate::origin::{Scheme, Target};
 use crate::robots::access::{FetchClass, Flag, Flags};
+use crate::signals::response::ResponseFields;
 use crate::tables::fetches::{BodyHash, Headers, Observation, Redirect, Timestamp};
 
 /// Flags that speak of the body, and stay with its copy.
@@ -35,6 +36,8 @@ pub struct StoredAnswer {
     pub(super) body: Option<Body>,
     pub(super) redirects: Box<[Redirect]>,
     pub(super) texts: Texts,
+    /// What its header fields say of use. An answer from before an outage has none: they are not in the outage's row.
+    pub(super) signals: ResponseFields,
 }
 
 /// An origin without an answer.
@@ -106,6 +109,15 @@ fn is_http_date(text: &str) -> bool {
 }
 
 impl Earlier {
+    /// The same with what the header fields of an answer say of use.
+    #[must_use]
+    pub(super) fn with_signals(mut self, signals: &ResponseFields) -> Self {
+        if let Self::Answer(answer) = &mut self {
+            answer.signals = signals.clone();
+        }
+        self
+    }
+
     /// What to do about the target now.
     #[must_use]
     pub fn plan(&self, target: &Target, now: Timestamp) -> Plan {
@@ -217,6 +229,7 @@ impl StoredAnswer {
             last_modified: newer.last_modified.take().or_else(|| self.texts.owned(Text::LastModified)),
             cache_control: newer.cache_control.take().or_else(|| self.texts.owned(Text::CacheControl)),
             server: newer.server.take().or_else(|| self.texts.owned(Text::Server)),
+            signals: self.signals.renewed_by(&newer.signals),
         }
     }
 
@@ -299,6 +312,7 @@ mod tests {
                 Text::CacheControl => cache_control,
                 _ => None,
             }),
+            signals: ResponseFields::default(),
         }
     }
 

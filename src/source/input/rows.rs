@@ -187,7 +187,7 @@ fn json_row(end: LineEnd, line: &[u8], path: &str, out: &mut Vec<u8>) -> Option<
             }
             Ok(Found::Text) => return Some(Row::Value),
             Ok(Found::Null | Found::Missing) => return Some(Row::Null),
-            Ok(Found::Number | Found::Other) => RowFault::NoText,
+            Ok(Found::Number | Found::Other | Found::Unreadable) => RowFault::NoText,
             Err(fault) => fault.into(),
         },
         LineEnd::Cut => RowFault::TooLong { limit: JSON_OCTETS },

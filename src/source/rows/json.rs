@@ -99,6 +99,9 @@ impl Values {
         let paths: Vec<Keys<'_>> = asked.into_iter().flatten().map(|keys| Keys::to(keys)).collect();
         self.found.resize_with(paths.len(), Value::default);
         json_path::read(line, &paths, &mut self.found).ok()?;
+        if self.found.iter().any(|value| value.found == Found::Unreadable) {
+            return None;
+        }
         let mut found = self.found.iter_mut();
         let [url, body, status, time] = asked.map(|asked| asked.and_then(|_| found.next()));
         Some(Row {
@@ -119,7 +122,7 @@ fn told<T: Copy>(value: &Value, reading: &Reading<T>) -> Told<T> {
         Found::Missing | Found::Null => Told::Nothing,
         Found::Text => reading.of_text(&value.octets),
         Found::Number => reading.of_digits(&value.octets),
-        Found::Other => Told::Unreadable,
+        Found::Other | Found::Unreadable => Told::Unreadable,
     }
 }
 
@@ -147,6 +150,7 @@ mod tests {
         assert_eq!(values.row(line), Some(expected.clone()));
         assert_eq!(values.row(b"{\"body\":7,\"t\":1}"), Some(Row { time: Told::This(1_000_000), ..Row::default() }));
         assert_eq!(values.row(b"[1]"), None);
+        assert_eq!(values.row(br#"{"page":{"url":"https://a.test/"},"body":"\ud800"}"#), None);
         assert_eq!(Values::of(&columns, false).row(line), Some(Row { body: None, ..expected }));
         assert_eq!(columns_of(line), ["page.url", "page", "body", "s", "t", "z"]);
     }
