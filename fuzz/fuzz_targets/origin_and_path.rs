@@ -4,6 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use robots_audit::origin::{Origin, Scheme, Target, URL_OCTETS, normal_form};
 use robots_audit::robots::path::RawPath;
+use robots_audit::robots::token::Matching;
 
 mod twin_path;
 
@@ -53,6 +54,7 @@ fn check_path(url: &[u8]) {
     assert_eq!(path.first(), Some(&b'/'));
     assert!(path.iter().all(|octet| octet.is_ascii() && !b"*$#".contains(octet)));
     assert_eq!(path, twin_path::path_of(url));
+    assert_eq!(RawPath::read(url, Matching::Google).normalised(), twin_path::google_path_of(url));
     if url.first() == Some(&b'/') && url.get(1) != Some(&b'/') {
         assert_eq!(RawPath::of_url(&[b"https://a.test", url].concat()).normalised(), path);
     }

@@ -1,5 +1,5 @@
 //! A body, a crawler and a URL through parsing, choice of groups, compilation, verdict, coverage, training and
-//! the other signals.
+//! the other signals, in both modes.
 //!
 //! The input is a body; behind its last two NULs stand a crawler's name and a URL.
 #![no_main]
@@ -39,22 +39,31 @@ fuzz_target!(|input: &[u8]| {
         (_, Some(body)) => (body, &b"*"[..], last),
         _ => (last, &b"*"[..], &b"https://a.test/x"[..]),
     };
-    let robots = Robots::parse(body, Matching::Rfc9309);
+    let agent = String::from_utf8_lossy(agent);
+    check_mode(body, &agent, url, Matching::Rfc9309);
+    check_mode(body, &agent, url, Matching::Google);
+    check_text(body);
+    let _ = suspect_body(body);
+});
+
+fn check_mode(body: &[u8], agent: &str, url: &[u8], matching: Matching) {
+    let robots = Robots::parse(body, matching);
     check_structure(&robots, body);
     let index = GroupIndex::of(&robots);
     let mut buffer = Vec::new();
-    let path = RawPath::of_url(url).prepare(&mut buffer);
-    assert_eq!(path.octets(), twin_path::path_of(url));
-    let agent = String::from_utf8_lossy(agent);
-    if let Some(asked) = Asked::named(&agent, Matching::Rfc9309) {
+    let path = RawPath::read(url, matching).prepare(&mut buffer);
+    let expected = match matching {
+        Matching::Rfc9309 => twin_path::path_of(url),
+        Matching::Google => twin_path::google_path_of(url),
+    };
+    assert_eq!(path.octets(), expected);
+    if let Some(asked) = Asked::named(agent, matching) {
         check_verdict(&robots, &index, &asked, url, &path);
     }
     check_verdict(&robots, &index, &Asked::Star, url, &path);
     check_training(&robots, &index, &path);
     check_signals(&robots, &index, body);
-    check_text(body);
-    let _ = suspect_body(body);
-});
+}
 
 fn check_structure(robots: &Robots<'_>, body: &[u8]) {
     assert!(robots.findings.len() <= FINDINGS + 1);
@@ -69,7 +78,9 @@ fn check_structure(robots: &Robots<'_>, body: &[u8]) {
     }
     assert_eq!(end, robots.rules.len());
     assert!(robots.rules.windows(2).all(|pair| pair[0].line < pair[1].line));
-    assert!(robots.rules.iter().all(|rule| !rule.value.is_empty() && u32::from(rule.line) <= robots.lines));
+    assert!(robots.rules.iter().all(|rule| u32::from(rule.line) <= robots.lines));
+    let may_be_empty = robots.matching == Matching::Google;
+    assert!(robots.rules.iter().all(|rule| may_be_empty || !rule.value.is_empty()));
 }
 
 fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[u8], path: &Path<'_>) {
@@ -79,7 +90,8 @@ fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[
     assert_eq!(verdict, verdict::of_url(robots, asked, url));
     let places: Vec<usize> =
         choice.groups.iter().flat_map(|group| robots.groups[*group as usize].rules.clone()).collect();
-    assert_eq!(places.len(), (rules.n_allow() + rules.n_disallow()) as usize);
+    let valued = places.iter().filter(|place| !robots.rules[**place].value.is_empty()).count();
+    assert_eq!(valued, (rules.n_allow() + rules.n_disallow()) as usize);
     if places.len() > RULES {
         return;
     }
@@ -89,15 +101,17 @@ fn check_verdict(robots: &Robots<'_>, index: &GroupIndex, asked: &Asked, url: &[
             .map(|place| &robots.rules[*place])
             .map(|rule| (rule.directive == Directive::Allow, rule.value))
             .collect();
-        let expected = twin_rules::decide(&values, path.octets()).map(|place| robots.rules[places[place]].line);
+        let expected = twin_rules::decide(&values, path.octets(), robots.matching);
+        let expected = expected.map(|(place, refuses)| (robots.rules[places[place]].line, refuses));
         for tier in Tier::ALL {
             let rules = RuleSet::with_tier(robots, choice.groups, *tier);
-            assert_eq!(rules.decide(path).map(|hit| hit.line), expected, "{tier}");
+            let found = rules.decide(path).map(|hit| (hit.line, hit.directive == Directive::Disallow));
+            assert_eq!(found, expected, "{tier}");
         }
     }
     let is_refused = rules.decide(path).is_some_and(|hit| hit.directive == Directive::Disallow);
     check_coverage(coverage::of_rules(&rules, RulesFile::Counts, &mut Budget::of_steps(STEPS)), is_refused);
-    if !path.is_robots_txt() {
+    if robots.matching.exempts_robots_txt() && !path.is_robots_txt() {
         check_coverage(coverage::of_rules(&rules, RulesFile::IsExempt, &mut Budget::of_steps(STEPS)), is_refused);
     }
 }

@@ -19,6 +19,21 @@ pub fn path_of(url: &[u8]) -> Vec<u8> {
     [slash, &one_form(path, false)].concat()
 }
 
+/// Path and query of a URL as Google's parser has them, as they are written.
+pub fn google_path_of(url: &[u8]) -> Vec<u8> {
+    let start = if url.starts_with(b"//") { 2 } else { 0 };
+    let begins_path = |octet: &u8| matches!(octet, b'/' | b'?' | b';');
+    // A scheme ends before anything that may begin a path, its own `/` aside.
+    let scheme = (start..url.len()).find(|place| url[*place..].starts_with(b"://"));
+    let has_scheme = scheme.is_some_and(|end| !url[start..end].iter().any(begins_path));
+    let authority = if has_scheme { scheme.map_or(start, |end| end + 3) } else { start };
+    let fragment = (start..url.len()).find(|place| url[*place] == b'#').unwrap_or(url.len());
+    let path = (authority..url.len()).find(|place| begins_path(&url[*place])).unwrap_or(url.len());
+    let path = if path < fragment { &url[path..fragment] } else { &[] };
+    let slash: &[u8] = if path.starts_with(b"/") { b"" } else { b"/" };
+    [slash, path].concat()
+}
+
 /// The normal form of a path, or of a rule, whose `*` and `$` are kept.
 pub fn one_form(raw: &[u8], is_rule: bool) -> Vec<u8> {
     let mut form = Vec::new();

@@ -32,6 +32,21 @@ impl Describer {
     /// The rows of a batch of `fetches`.
     pub(super) fn describe(&self, fetches: RecordBatch) -> Result<Described, RowFault> {
         let rows = origins::rows_of(&fetches, &self.evaluator.library)?;
+        Ok(self.described(fetches, rows))
+    }
+
+    /// The same of a snapshot that others made: rows of origins that only URLs of an earlier audit named are left out, and
+    /// counted.
+    pub(super) fn describe_lines(&self, fetches: RecordBatch) -> Result<Described, RowFault> {
+        let rows = origins::rows_of(&fetches, &self.evaluator.library)?;
+        let read = rows.len();
+        let (fetches, rows) = origins::without_named_only(fetches, rows);
+        let mut described = self.described(fetches, rows);
+        described.totals.lines.named_only = (read - described.rows.len()) as u64;
+        Ok(described)
+    }
+
+    fn described(&self, fetches: RecordBatch, rows: Vec<OriginRow>) -> Described {
         let plan = &self.evaluator.plan;
         let mut totals = Totals::of_crawlers(plan.crawlers.len());
         let mut access = CrawlerAccessBuilder::new(&plan.crawlers);
@@ -39,6 +54,7 @@ impl Describer {
         for row in &rows {
             totals.count_row(row.entry.class);
             let Some(origin) = &row.origin else { continue };
+            totals.named_rows += 1;
             let crawlers = self.access(&row.entry);
             let preference = self.training(&row.entry);
             totals.count_access(row.entry.class, &crawlers);
@@ -46,7 +62,7 @@ impl Describer {
             access.push(origin, row.rank, &plan.crawlers, &crawlers);
             training.push(origin, row.rank, &preference);
         }
-        Ok(Described { access: access.finish(), training: training.finish(), totals, fetches, rows })
+        Described { access: access.finish(), training: training.finish(), totals, fetches, rows }
     }
 
     fn access(&self, entry: &Entry) -> Cow<'_, [CrawlerAccess]> {

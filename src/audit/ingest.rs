@@ -1,4 +1,5 @@
-//! Captures that others made to a snapshot: tables `fetches`, `bodies` and `captures`, without the network.
+//! Captures that others made to a snapshot: tables `fetches`, `bodies`, `captures` and, from WARC files,
+//! `response_signals`, without the network.
 //!
 //! Files are indexed side by side, then the newest capture of each origin is read in the order of the files. Held are a
 //! few octets for each URL, 16 for each distinct body, and the bodies whose turn it is.
@@ -11,9 +12,9 @@ use sha2::{Digest, Sha256};
 use super::AuditError;
 use super::event::{Event, Observer, Stage};
 use super::folder_rows;
-use super::output::Output;
+use super::output::{INGESTED_TABLES, Output};
 use super::pipeline::{self, ordered};
-use super::totals::{Classes, LineTotals};
+use super::totals::{Classes, Imbalance, LineTotals};
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::captures::{Capture, Damage, FileIndex, Found, Index};
@@ -24,8 +25,9 @@ use crate::source::rows::RowFiles;
 use crate::source::warc::{Readers, WarcError, WarcFiles};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
-use crate::tables::captures::{CaptureRow, CapturesBuilder, Use};
+use crate::tables::captures::{CaptureRow, CapturesBuilder, Fault, FaultCounts, Use};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Observation};
+use crate::tables::response_signals::ResponseSignalsBuilder;
 
 /// Captures read as one piece of work, and octets of their records after which a piece ends.
 const PIECE_CAPTURES: usize = 256;
@@ -46,6 +48,15 @@ pub enum Captures {
     Folder(Arc<Folder>),
 }
 
+impl Captures {
+    /// The tables of the snapshot that is made of them: only WARC files hold header fields.
+    #[must_use]
+    pub fn tables(&self) -> Vec<Table> {
+        let of_fields = matches!(self, Self::Warc(_)).then_some(Table::ResponseSignals);
+        INGESTED_TABLES.into_iter().chain(of_fields).collect()
+    }
+}
+
 /// What was found, and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IngestTotals {
@@ -61,8 +72,8 @@ pub struct IngestTotals {
     pub other_targets: u64,
     /// Records that are no captures, or entries of a folder that hold no body.
     pub other_records: u64,
-    /// What is damaged and was passed over.
-    pub damaged: u64,
+    /// What is damaged and was passed over, and captures whose time cannot be read.
+    pub faults: FaultCounts,
     /// Damages that have no row in `captures`, since their file has too many.
     pub untold: u64,
     /// Distinct bodies.
@@ -141,6 +152,7 @@ pub fn ingest(
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
             captures: CapturesBuilder::default(),
+            response_signals: ResponseSignalsBuilder::default(),
             written: MarkSet::default(),
             classes: Classes::default(),
         },
@@ -198,8 +210,8 @@ impl Run<'_> {
             self.totals.captures += found.captures.len() as u64 + found.other_schemes;
             self.totals.other_targets += found.other_schemes;
             self.totals.other_records += found.other_records;
-            self.totals.damaged += found.damaged;
-            self.totals.untold += found.damaged - found.damages.len() as u64;
+            self.totals.faults.add(&found.faults);
+            self.totals.untold += found.faults.total() - found.damages.len() as u64;
             self.add(&mut index, &found.captures);
             damages.extend(found.damages.iter().map(|damage| damage_row(name(file), damage)));
         }
@@ -268,14 +280,21 @@ impl Run<'_> {
 
     fn finish(mut self) -> Result<Ingested, AuditError> {
         self.writer.flush()?;
-        let Writer { written, classes, .. } = self.writer;
+        let Writer { written, classes, output, .. } = self.writer;
         self.totals.rows = classes.total();
         self.totals.bodies = written.len() as u64;
-        if self.totals.balances() {
-            Ok(Ingested { totals: self.totals, classes })
-        } else {
-            Err(AuditError::Captures(Box::new(self.totals)))
+        if !self.totals.balances() {
+            return Err(AuditError::Captures(Box::new(self.totals)));
         }
+        let told = self.totals.faults.total() - self.totals.untold;
+        for (what, table, expected) in [
+            ("rows = those in the table fetches", Table::Fetches, self.totals.rows),
+            ("distinct bodies = those in the table bodies", Table::Bodies, self.totals.bodies),
+            ("rows + faults = rows of captures", Table::Captures, self.totals.rows + told),
+        ] {
+            Imbalance::check(what, expected, output.rows(table)).map_err(AuditError::Balance)?;
+        }
+        Ok(Ingested { totals: self.totals, classes })
     }
 }
 
@@ -313,7 +332,7 @@ fn damage_row(file: String, damage: &Damage) -> CaptureRow {
         origin: None,
         target_uri: None,
         capture_time: None,
-        used_as: Use::Damaged,
+        used_as: if damage.fault == Fault::Time { Use::Undated } else { Use::Damaged },
         captures: None,
         file,
         place: i64::try_from(damage.at).unwrap_or(i64::MAX),
@@ -382,6 +401,7 @@ struct Writer<'a> {
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
     captures: CapturesBuilder,
+    response_signals: ResponseSignalsBuilder,
     /// 16 octets for each distinct body.
     written: MarkSet,
     classes: Classes,
@@ -398,8 +418,10 @@ impl Writer<'_> {
         self.classes.count(fetch.observation.class);
         (self.observer)(Event::Ingested);
         self.fetches.push(&fetch);
+        self.response_signals.push(&fetch);
         self.captures.push(&capture);
-        if self.fetches.rows() >= HELD_ROWS || self.bodies.held_octets() >= HELD_OCTETS { self.flush() } else { Ok(()) }
+        let held_octets = self.bodies.held_octets().max(self.response_signals.held_octets());
+        if self.fetches.rows() >= HELD_ROWS || held_octets >= HELD_OCTETS { self.flush() } else { Ok(()) }
     }
 
     fn damage(&mut self, row: &CaptureRow) -> Result<(), AuditError> {
@@ -411,6 +433,7 @@ impl Writer<'_> {
         self.output.write(Table::Bodies, &self.bodies.finish())?;
         self.output.write(Table::Fetches, &self.fetches.finish())?;
         self.output.write(Table::Captures, &self.captures.finish())?;
+        self.output.write(Table::ResponseSignals, &self.response_signals.finish())?;
         Ok(())
     }
 }

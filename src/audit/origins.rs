@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ahash::RandomState;
-use arrow::array::{Array, AsArray, PrimitiveArray, RecordBatch, StringArray};
-use arrow::compute::cast;
+use arrow::array::{Array, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow::compute::{cast, filter_record_batch};
 use arrow::datatypes::{DataType, Int16Type, Int64Type, TimestampMicrosecondType};
 use sha2::{Digest, Sha256};
 
@@ -87,6 +87,26 @@ pub fn rows_of(batch: &RecordBatch, library: &Library) -> Result<Vec<OriginRow>,
 pub fn rows_with(batch: &RecordBatch, find: impl Fn(&BodyHash) -> Option<BodyId>) -> Result<Vec<OriginRow>, RowFault> {
     let columns = Columns::of(batch);
     (0..batch.num_rows()).map(|row| columns.row(row, &find)).collect()
+}
+
+/// A batch of `fetches` and its rows, without those of origins that only URLs of an earlier audit named. Nothing was asked
+/// there, and a source has no line of them: the URLs of this audit name their own.
+///
+/// # Panics
+/// Where the rows are not those of the batch.
+#[must_use]
+pub fn without_named_only(batch: RecordBatch, rows: Vec<OriginRow>) -> (RecordBatch, Vec<OriginRow>) {
+    let inputs = batch.column_by_name("input").expect("the batch has the columns of the table");
+    let is_named_only = |(place, row): (usize, &OriginRow)| {
+        row.entry.class == FetchClass::NotCollected && row.entry.checked_at.is_none() && inputs.is_null(place)
+    };
+    let is_kept: BooleanArray = rows.iter().enumerate().map(|row| Some(!is_named_only(row))).collect();
+    if is_kept.true_count() == rows.len() {
+        return (batch, rows);
+    }
+    let kept = filter_record_batch(&batch, &is_kept).expect("as many rows as the batch has");
+    let rows = rows.into_iter().zip(is_kept.values()).filter_map(|(row, is_kept)| is_kept.then_some(row));
+    (kept, rows.collect())
 }
 
 /// The columns of `fetches` that rows are read from.

@@ -9,8 +9,8 @@ use crate::tables::pages::file::RunTableFile;
 use crate::tables::pages::{EncodedRowGroup, RunSchema};
 use crate::tables::sink::{self, Footer, SinkError, TableFile, WholeFile};
 use crate::tables::{
-    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
-    training, training_verdicts, views,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences,
+    response_signals, rules, training, training_verdicts, views,
 };
 
 /// The tables that a run writes.
@@ -88,6 +88,7 @@ impl OutputFile {
             Table::Crawlers => of_rows(crawlers::schema()),
             Table::MatchingDifferences => of_rows(matching_differences::schema()),
             Table::Captures => of_rows(captures::schema()),
+            Table::ResponseSignals => of_rows(response_signals::schema()),
         }
     }
 
@@ -106,10 +107,13 @@ impl OutputFile {
     }
 }
 
-/// The tables of a snapshot.
+/// The tables of every snapshot.
 pub const SNAPSHOT_TABLES: [Table; 2] = [Table::Fetches, Table::Bodies];
 
-/// The tables of a snapshot that was taken over from files of others.
+/// The tables of a snapshot that was fetched.
+pub const FETCHED_TABLES: [Table; 3] = [Table::Fetches, Table::Bodies, Table::ResponseSignals];
+
+/// The tables of a snapshot that was taken over from files of others, whether or not these hold header fields.
 pub const INGESTED_TABLES: [Table; 3] = [Table::Fetches, Table::Bodies, Table::Captures];
 
 /// The tables that are computed from a snapshot, the last one only where it is asked for.
@@ -169,6 +173,11 @@ impl Output {
 
     fn file(&mut self, table: Table) -> Option<&mut OutputFile> {
         self.files.iter_mut().find(|(written, _)| *written == table).map(|(_, file)| file)
+    }
+
+    /// The tables that are written, each with its rows so far.
+    pub fn tables(&self) -> impl Iterator<Item = (Table, u64)> {
+        self.files.iter().map(|(table, file)| (*table, file.rows()))
     }
 
     /// Rows of a table so far.

@@ -23,7 +23,7 @@ use super::origins::{self, Origins};
 use super::output::Output;
 use super::pipeline::{self, ordered};
 use super::plan::Plan;
-use super::totals::{LineTotals, Totals, add_all};
+use super::totals::{Imbalance, LineTotals, Totals, add_all};
 use crate::origin::Origin;
 use crate::source::folder::{FileRow, Folder};
 use crate::source::input::{UrlBatch, UrlInputs};
@@ -41,6 +41,26 @@ pub enum Source {
     Folder(Arc<Folder>),
     /// The tables of an earlier run.
     Snapshot(Snapshot),
+}
+
+/// How the second pass goes.
+#[derive(Debug, Clone, Copy)]
+struct OriginsAsked {
+    /// Whether there are decisions on `/`, since no URLs were given.
+    evaluates_roots: bool,
+    /// Whether the source was made by another run, which may have added rows for URLs of its own.
+    has_lines_of_others: bool,
+}
+
+impl Source {
+    /// Whether header fields were seen where the bodies come from.
+    #[must_use]
+    pub const fn has_response_signals(&self) -> bool {
+        match self {
+            Self::Folder(_) => false,
+            Self::Snapshot(snapshot) => snapshot.has_response_signals(),
+        }
+    }
 }
 
 /// What a run has found, beside its tables.
@@ -73,11 +93,14 @@ pub fn audit(
         output,
         observer,
         totals: Totals::of_crawlers(plan.crawlers.len()),
+        source_rows: 0,
     };
     run.output.write(Table::Crawlers, &crawlers::batch(plan.registry.crawlers()))?;
+    run.copy_response_signals(source)?;
     let (library, rows) = run.compile(source)?;
     let evaluator = Evaluator { plan: Arc::clone(plan), library: Arc::new(library) };
-    let (origins, snapshot_digest) = run.audit_origins(&evaluator, source, &rows, urls.is_none())?;
+    let asked = OriginsAsked { evaluates_roots: urls.is_none(), has_lines_of_others: lines.is_none() };
+    let (origins, snapshot_digest) = run.audit_origins(&evaluator, source, &rows, asked)?;
     let mut footer = Footer::new();
     footer.add("plan", plan.to_json().to_string());
     footer.add("registry_sha256", plan.registry.digest());
@@ -89,7 +112,7 @@ pub fn audit(
         footer.add("urls_sha256", urls_digest);
     }
     run.settle_lines(source, lines);
-    run.totals.check(plan.crawlers.len() as u64, run.output.rows(Table::Decisions)).map_err(AuditError::Balance)?;
+    run.check().map_err(AuditError::Balance)?;
     Ok(Report { totals: run.totals, footer })
 }
 
@@ -99,9 +122,17 @@ struct Run<'a> {
     output: &'a mut Output,
     observer: Observer<'a>,
     totals: Totals,
+    /// Rows of `fetches` that the source holds.
+    source_rows: u64,
 }
 
 impl Run<'_> {
+    /// What header fields say, as the snapshot has it: nothing else in an audit depends on it.
+    fn copy_response_signals(&mut self, source: &Source) -> Result<(), AuditError> {
+        let Source::Snapshot(snapshot) = source else { return Ok(()) };
+        snapshot.response_signals().try_for_each(|batch| Ok(self.output.write(Table::ResponseSignals, &batch?)?))
+    }
+
     /// First pass: each distinct body is compiled once, in the order of its first appearance.
     fn compile(&mut self, source: &Source) -> Result<(Library, Vec<FileRow>), AuditError> {
         let mut rows = Vec::new();
@@ -158,7 +189,7 @@ impl Run<'_> {
         evaluator: &Evaluator,
         source: &Source,
         rows: &[FileRow],
-        evaluates_roots: bool,
+        OriginsAsked { evaluates_roots, has_lines_of_others }: OriginsAsked,
     ) -> Result<(Origins, String), AuditError> {
         let (batches, mut origins): (Box<dyn Iterator<Item = Result<RecordBatch, AuditError>>>, _) = match source {
             Source::Folder(_) => {
@@ -188,7 +219,8 @@ impl Run<'_> {
         });
         let audit = move |batch: Result<_, AuditError>| {
             let (rows_before, batch) = batch?;
-            let described = worker.describe(batch).map_err(|fault| fault.behind(rows_before))?;
+            let described = if has_lines_of_others { worker.describe_lines(batch) } else { worker.describe(batch) };
+            let described = described.map_err(|fault| fault.behind(rows_before))?;
             let roots = evaluates_roots.then(|| worker.roots(&described.rows)).transpose()?;
             Ok::<_, AuditError>((described, roots))
         };
@@ -208,7 +240,8 @@ impl Run<'_> {
             }
         }
         if is_snapshot {
-            self.totals.lines.lines = rows_read as u64;
+            self.source_rows = rows_read as u64;
+            self.totals.lines.lines = self.source_rows - self.totals.lines.named_only;
         }
         Ok((origins, hex(&digest.finalize())))
     }
@@ -292,6 +325,18 @@ impl Run<'_> {
         }
         self.totals.lines.added_from_urls += added.len() as u64;
         Ok(())
+    }
+
+    /// Compares what came in, what was counted and what the tables hold.
+    fn check(&self) -> Result<(), Imbalance> {
+        let crawlers = self.plan.crawlers.len() as u64;
+        self.totals.check(crawlers, self.output.rows(Table::Decisions))?;
+        self.output.tables().try_for_each(|(table, rows)| self.totals.check_table(table, crawlers, rows))?;
+        if self.output.tables().any(|(table, _)| table == Table::Fetches) {
+            return Ok(());
+        }
+        // The rows stay where they are, so that all of them have to be there.
+        self.totals.check_table(Table::Fetches, crawlers, self.source_rows)
     }
 
     /// What became of the lines: those of this run's own lists, or the rows of the source.

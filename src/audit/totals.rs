@@ -9,6 +9,7 @@ use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::robots::group::GroupSource;
 use crate::signals::training::Scope;
+use crate::tables::Table;
 use crate::tables::crawler_access::{Access, CrawlerAccess};
 use crate::tables::matching_differences::CAUSES;
 use crate::tables::training::TrainingRow;
@@ -24,6 +25,8 @@ pub struct Totals {
     pub crawlers: Vec<CrawlerTotals>,
     /// The training token.
     pub training: TrainingTotals,
+    /// Rows that name an origin.
+    pub named_rows: u64,
     /// Distinct bodies.
     pub bodies: u64,
     /// Rule sets whose access class could not be settled.
@@ -45,6 +48,14 @@ impl Classes {
     /// Counts a row.
     pub const fn count(&mut self, class: FetchClass) {
         self.0[class as usize] += 1;
+    }
+
+    /// Counts that were made before.
+    #[must_use]
+    pub fn of_counts(count: impl Fn(FetchClass) -> u64) -> Self {
+        let mut classes = Self::default();
+        FetchClass::ALL.iter().for_each(|class| classes.0[*class as usize] = count(*class));
+        classes
     }
 
     /// Rows of one class.
@@ -98,6 +109,9 @@ pub struct LineTotals {
     pub added_from_urls: u64,
     /// Entries of a folder that hold no body. They are no lines.
     pub skipped: u64,
+    /// Rows of a snapshot whose origin only URLs of an earlier audit named. They are no lines, and are left out.
+    #[serde(default)]
+    pub named_only: u64,
 }
 
 /// URLs and their decisions.
@@ -186,6 +200,8 @@ impl Totals {
     /// Adds the rows, crawlers and preferences that another part of the run counted.
     pub fn add(&mut self, part: &Self) {
         self.lines.rows += part.lines.rows;
+        self.lines.named_only += part.lines.named_only;
+        self.named_rows += part.named_rows;
         add_all(&mut self.classes.0, &part.classes.0);
         for (total, crawler) in self.crawlers.iter_mut().zip(&part.crawlers) {
             add_all(&mut total.access, &crawler.access);
@@ -220,9 +236,7 @@ impl Totals {
     /// The equation that does not hold, with its numbers.
     pub fn check(&self, crawlers: u64, decision_rows: u64) -> Result<(), Imbalance> {
         let LineTotals { lines, rows, duplicates, blank_or_comment, not_attempted, added_from_urls, .. } = self.lines;
-        let balance = |what, expected, found| {
-            if expected == found { Ok(()) } else { Err(Imbalance { what, expected, found }) }
-        };
+        let balance = Imbalance::check;
         balance(
             "lines + origins added from URLs = rows + duplicates + blank or comment lines + not attempted",
             lines + added_from_urls,
@@ -233,6 +247,23 @@ impl Totals {
         balance("URL lines = URLs + blank or comment lines + nulls", lines, urls + blank_or_comment + nulls)?;
         balance("decisions = URLs x crawlers", urls * crawlers, decision_rows)?;
         balance("decisions = sum of the kinds of decisions", decision_rows, decisions.iter().sum())
+    }
+
+    /// Checks that a table holds as many rows as were counted for it, where its rows are counted.
+    ///
+    /// # Errors
+    /// The equation that does not hold, with its numbers.
+    pub fn check_table(&self, table: Table, crawlers: u64, found: u64) -> Result<(), Imbalance> {
+        let (what, expected) = match table {
+            Table::Fetches => ("rows = those in the table fetches", self.lines.rows),
+            Table::Bodies => ("distinct bodies = those in the table bodies", self.bodies),
+            Table::CrawlerAccess => ("origins x crawlers = rows of crawler_access", self.named_rows * crawlers),
+            Table::Training => ("origins = rows of training", self.named_rows),
+            Table::TrainingVerdicts => ("URLs = rows of training_verdicts", self.urls.urls),
+            Table::MatchingDifferences => ("differences = rows of matching_differences", self.parted.iter().sum()),
+            _ => return Ok(()),
+        };
+        Imbalance::check(what, expected, found)
     }
 }
 
@@ -248,6 +279,16 @@ pub struct Imbalance {
     what: &'static str,
     expected: u64,
     found: u64,
+}
+
+impl Imbalance {
+    /// Compares two sides of an equation.
+    ///
+    /// # Errors
+    /// Where they are not the same.
+    pub const fn check(what: &'static str, expected: u64, found: u64) -> Result<(), Self> {
+        if expected == found { Ok(()) } else { Err(Self { what, expected, found }) }
+    }
 }
 
 impl fmt::Display for Imbalance {
@@ -273,5 +314,17 @@ mod tests {
         assert!(totals.check(1, 0).is_err());
         totals.urls.decisions[Decision::Deny as usize] = 1;
         assert_eq!(totals.check(1, 1), Ok(()));
+    }
+
+    #[test]
+    fn a_row_that_was_counted_and_not_written_is_seen() {
+        let mut totals = Totals::of_crawlers(3);
+        totals.count_row(FetchClass::NotCollected);
+        totals.named_rows = 1;
+        for (table, rows) in [(Table::Fetches, 1), (Table::CrawlerAccess, 3), (Table::Training, 1), (Table::Bodies, 0)]
+        {
+            assert_eq!(totals.check_table(table, 3, rows), Ok(()), "{table}");
+            assert!(totals.check_table(table, 3, rows + 1).is_err(), "{table}");
+        }
     }
 }

@@ -41,17 +41,21 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
         paths => Some(UrlInputs::open(paths, args.urls.url_column.as_deref()).map_err(Failed::before)?),
     };
     let folder = &args.output.output;
+    ingest::must_be_free(folder)?;
     let threads = options.threads();
     let mut progress = Progress::new(global, None);
     let mut tables = plan.tables();
     // Captures become a snapshot in the same folder, from which the other tables are computed.
     let ingested = warc.map(|captures| ingest::take_over(&captures, folder, threads, &mut progress)).transpose()?;
-    let written: Vec<Table> =
-        tables.iter().copied().filter(|table| ingested.is_none() || COMPUTED_TABLES.contains(table)).collect();
     let source = match source.take() {
         Some(source) => source,
         None => Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?),
     };
+    // An empty table would say that no answer had such a field.
+    tables.retain(|table| *table != Table::ResponseSignals || source.has_response_signals());
+    // Its `fetches` are written again, since origins that only URLs name get their rows there.
+    let is_written = |table: &Table| ingested.is_none() || COMPUTED_TABLES.contains(table) || *table == Table::Fetches;
+    let written: Vec<Table> = tables.iter().copied().filter(is_written).collect();
     let mut output = Output::open(folder, &written).map_err(Failed::before)?;
     if ingested.is_some() || is_same_folder(Path::new(&args.from), folder) && folder.join("captures").is_dir() {
         tables.push(Table::Captures);

@@ -15,6 +15,7 @@ use super::args::{
 };
 use super::exit::{Exit, Failed};
 use super::faults::faults;
+use super::ingest::must_be_free;
 use super::scan::run_scan;
 use super::show;
 use crate::config::Options;
@@ -33,6 +34,10 @@ pub(super) fn demo(global: &Global, args: &DemoArgs) -> Result<Exit, Failed> {
     let options = global
         .options(Options { contact: Some("https://example.org/robots-audit-demo".to_owned()), ..Options::default() })?;
     sink::make_folder(&args.output).map_err(Failed::before)?;
+    // An earlier demo may be begun anew.
+    if !args.output.join(SAMPLE).is_file() {
+        must_be_free(&args.output)?;
+    }
     let web = DemoWeb::start(args.origins, args.seed).context("cannot start the web").map_err(Failed::before)?;
     let scan = scan_args(args, &web).map_err(Failed::before)?;
     // All its names share one address, and what it answers once it answers always.
@@ -86,6 +91,9 @@ fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     Ok(folder.join(name))
 }
 
+/// A training set, beside the tables of a demo.
+const SAMPLE: &str = "sample.parquet";
+
 /// Writes a training set to try `annotate` and `filter` on.
 fn write_sample(folder: &Path, rows: &RecordBatch) -> anyhow::Result<()> {
     /// Rows of a row group, as data sets of the web have them.
@@ -98,7 +106,7 @@ fn write_sample(folder: &Path, rows: &RecordBatch) -> anyhow::Result<()> {
     let mut writer = ArrowWriter::try_new(&mut octets, rows.schema(), Some(properties))?;
     writer.write(rows)?;
     writer.close()?;
-    sink::write_text(folder, "sample.parquet", octets)?;
+    sink::write_text(folder, SAMPLE, octets)?;
     Ok(())
 }
 

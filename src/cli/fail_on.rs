@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::audit::totals::Totals;
+use crate::audit::totals::Classes;
 use crate::robots::access::FetchClass;
 
 /// A class, and how many origins of it are borne.
@@ -22,8 +22,8 @@ enum Borne {
 
 impl FailOn {
     /// What to say where more rows have the class than are borne.
-    pub(super) fn complaint(&self, totals: &Totals) -> Option<String> {
-        let (rows, all) = (totals.class(self.class), totals.lines.rows);
+    pub(super) fn complaint(&self, classes: &Classes) -> Option<String> {
+        let (rows, all) = (classes.of(self.class), classes.total());
         #[expect(clippy::cast_precision_loss, reason = "a share to two digits")]
         let share = 100.0 * rows as f64 / all.max(1) as f64;
         let (is_beyond, borne) = match self.borne {
@@ -59,10 +59,10 @@ mod tests {
 
     #[test]
     fn a_number_or_a_share_is_borne() {
-        let mut totals = Totals::default();
-        (0..3).for_each(|_| totals.count_row(FetchClass::Ok));
-        totals.count_row(FetchClass::Timeout);
-        let complains = |text: &str| text.parse::<FailOn>().expect(text).complaint(&totals).is_some();
+        let mut classes = Classes::default();
+        (0..3).for_each(|_| classes.count(FetchClass::Ok));
+        classes.count(FetchClass::Timeout);
+        let complains = |text: &str| text.parse::<FailOn>().expect(text).complaint(&classes).is_some();
         assert!(complains("timeout") && complains("timeout:0") && complains("timeout:24.9%") && complains("ok:2"));
         assert!(!complains("internal") && !complains("timeout:1") && !complains("timeout:25%"));
         for text in ["", "nothing", "ok:", "ok:x", "ok:101%", "ok:-1%", "ok:-1", "ok:NaN%"] {

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::scan::{Start, conclude};
 use crate::audit::event::{Event, Stage};
 use crate::audit::ingest::{self, Captures, Ingested};
-use crate::audit::output::{INGESTED_TABLES, Output, clear};
+use crate::audit::output::{Output, clear};
 use crate::audit::totals::Totals;
 use crate::config::Options;
 use crate::source::folder::Folder;
@@ -39,7 +39,7 @@ pub(super) fn ingest(global: &Global, args: &IngestArgs) -> Result<Exit, Failed>
     let lines = ingested.totals.lines();
     let totals = Totals { lines, classes: ingested.classes, bodies: ingested.totals.bodies, ..Totals::default() };
     let summary = start.summary("ingest", None, &totals, folder, threads).with_ingest(ingested.totals);
-    conclude(global, &summary, &INGESTED_TABLES)?;
+    conclude(global, &summary, &source.tables())?;
     Ok(Exit::Done)
 }
 
@@ -50,18 +50,25 @@ pub(super) fn take_over(
     threads: usize,
     progress: &mut Progress,
 ) -> Result<Ingested, Failed> {
-    if Journaled::read(folder).map_err(Failed::before)?.is_some() {
-        let words = "holds an unfinished run of scan or fetch; end it, or take another folder";
-        return Err(Failed::before(anyhow!("{} {words}", folder.display())));
-    }
-    let mut output = Output::open(folder, &INGESTED_TABLES).map_err(Failed::before)?;
+    must_be_free(folder)?;
+    let tables = source.tables();
+    let mut output = Output::open(folder, &tables).map_err(Failed::before)?;
     let ingested = ingest::ingest(source, threads, &mut output, &mut |event| progress.event(event));
     let ingested = ingested.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
-    let others: Vec<Table> = Table::ALL.iter().copied().filter(|table| !INGESTED_TABLES.contains(table)).collect();
+    let others: Vec<Table> = Table::ALL.iter().copied().filter(|table| !tables.contains(table)).collect();
     clear(folder, &others).map_err(Failed::running)?;
     output.finish(&Footer::new()).map_err(Failed::running)?;
     Ok(ingested)
+}
+
+/// Other tables would make what an unfinished run has done unreadable for it.
+pub(super) fn must_be_free(folder: &Path) -> Result<(), Failed> {
+    if !folder.is_dir() || Journaled::read(folder).map_err(Failed::before)?.is_none() {
+        return Ok(());
+    }
+    let words = "holds an unfinished run of scan or fetch; end it, or take another folder";
+    Err(Failed::before(anyhow!("{} {words}", folder.display())))
 }
 
 /// The WARC files of a pattern.

@@ -16,6 +16,7 @@ use crate::audit::collect::Collection;
 use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::survey::{Survey, survey};
 use crate::audit::plan::Plan;
+use crate::audit::totals::Classes;
 use crate::config::Options;
 use crate::source::history::History;
 use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
@@ -53,8 +54,8 @@ pub(super) struct Asked<'a> {
 pub(super) enum ToDo {
     /// Everything, or the rest of it.
     Run(Box<Live>),
-    /// Nothing: the run was finished before.
-    Nothing,
+    /// Nothing: the run was finished before, with rows of these classes.
+    Nothing(Classes),
 }
 
 impl Live {
@@ -78,8 +79,10 @@ impl Live {
         let mut facts = facts(&settings, live.limit);
         let asked_sha256 = asked.digest(&found, &facts);
         facts["asked_sha256"] = asked_sha256.as_str().into();
-        if live.run.resume && is_finished(folder, &asked_sha256)? {
-            return Ok(ToDo::Nothing);
+        if live.run.resume
+            && let Some(classes) = finished(folder, &asked_sha256)?
+        {
+            return Ok(ToDo::Nothing(classes));
         }
         let (concurrency, look_ups) = fitted(global, options.concurrency());
         let settings = FetchSettings { look_ups, ..settings };
@@ -128,14 +131,15 @@ impl Asked<'_> {
     }
 }
 
-/// Whether the folder holds the tables of a run that was asked the same and has ended.
-fn is_finished(folder: &Path, asked_sha256: &str) -> Result<bool, Failed> {
+/// The classes of the rows, where the folder holds the tables of a run that was asked the same and has ended.
+fn finished(folder: &Path, asked_sha256: &str) -> Result<Option<Classes>, Failed> {
     if Journaled::read(folder).map_err(Failed::before)?.is_some() {
-        return Ok(false);
+        return Ok(None);
     }
-    let Ok(text) = std::fs::read_to_string(folder.join("run.json")) else { return Ok(false) };
+    let Ok(text) = std::fs::read_to_string(folder.join("run.json")) else { return Ok(None) };
     let run: Value = serde_json::from_str(&text).unwrap_or_default();
-    Ok(run["fetching"]["asked_sha256"] == asked_sha256)
+    let classes = || Classes::of_counts(|class| run["classes"][class.as_str()].as_u64().unwrap_or_default());
+    Ok((run["fetching"]["asked_sha256"] == asked_sha256).then(classes))
 }
 
 impl RunArgs {

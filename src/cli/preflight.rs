@@ -18,6 +18,9 @@ use crate::source::cache::Cache;
 use crate::source::http::Fetcher;
 use crate::tables::text::for_people;
 
+/// Facts of the header fields of an answer that are shown; JSON has them all.
+const HEADER_FACTS_SHOWN: usize = 8;
+
 /// Asks, prints, and says by the exit code whether the fetch may go ahead, where that is asked for.
 pub(super) fn preflight(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     if let Some(flag) = without_meaning(args) {
@@ -121,6 +124,9 @@ fn in_words(evidence: &Evidence) -> String {
         text += &format!("  because  {}\n", because(answer));
         if let Some(seen) = seen(answer) {
             text += &format!("  seen     {seen}\n");
+        }
+        for fact in answer.header_fields.iter().take(HEADER_FACTS_SHOWN) {
+            text += &format!("  beside   {}: {}, in the answer's header fields\n", fact.name, fact.in_words());
         }
     }
     if evidence.answers.len() > 1 {

@@ -16,10 +16,10 @@ use super::show;
 use crate::audit::AuditError;
 use crate::audit::collect::{Collected, collect};
 use crate::audit::event::{Event, Stage};
-use crate::audit::output::{COMPUTED_TABLES, Output, SNAPSHOT_TABLES, write_views};
+use crate::audit::output::{COMPUTED_TABLES, FETCHED_TABLES, Output, write_views};
 use crate::audit::plan::Plan;
 use crate::audit::run::{Source, audit};
-use crate::audit::totals::Totals;
+use crate::audit::totals::{Classes, Totals};
 use crate::config::Options;
 use crate::report::{self, Summary};
 use crate::robots::access::FetchClass;
@@ -67,25 +67,27 @@ impl Start {
 pub(super) fn scan(global: &Global, args: &ScanArgs) -> Result<Exit, Failed> {
     let options = global.options(args.live.options().or(args.compare.options()).or(args.ask.options()))?;
     let settings = live::settings_with_history(&options, &args.output.output)?;
-    let totals = run_scan(global, args, &options, settings, "scan")?;
-    totals.map_or(Ok(Exit::Done), |totals| exit_of(&totals, &args.live))
+    exit_of(&run_scan(global, args, &options, settings, "scan")?, &args.live)
 }
 
-/// The scan itself, over whatever network the settings name; writes the report. `None` where the run was finished
-/// before.
+/// The scan itself, over whatever network the settings name; writes the report. The classes of its rows, also where the
+/// run was finished before.
 pub(super) fn run_scan(
     global: &Global,
     args: &ScanArgs,
     options: &Options,
     settings: FetchSettings,
     command: &'static str,
-) -> Result<Option<Totals>, Failed> {
+) -> Result<Classes, Failed> {
     let start = Start::now();
     let plan = Arc::new(options.plan().map_err(Failed::before)?);
     let folder = &args.output.output;
     let asked = Asked { command, live: &args.live, urls: &args.urls, plan: Some(&plan), folder };
     let interrupt = Interrupt::watch();
-    let Some(live) = prepare(global, options, &asked, settings, &interrupt)? else { return Ok(None) };
+    let live = match prepare(global, options, &asked, settings, &interrupt)? {
+        ToDo::Run(live) => *live,
+        ToDo::Nothing(classes) => return Ok(classes),
+    };
     let tables = plan.tables();
     let computed: Vec<Table> = tables.iter().copied().filter(|table| COMPUTED_TABLES.contains(table)).collect();
     let mut computed = Output::open(folder, &computed).map_err(Failed::before)?;
@@ -102,7 +104,7 @@ pub(super) fn run_scan(
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
     conclude(global, &summary, &tables)?;
     collected.journal.end().map_err(Failed::running)?;
-    Ok(Some(report.totals))
+    Ok(report.totals.classes)
 }
 
 /// Fetches only.
@@ -112,9 +114,9 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let folder = &args.output.output;
     let asked = Asked { command: "fetch", live: &args.live, urls: &args.urls, plan: None, folder };
     let interrupt = Interrupt::watch();
-    let Some(live) = prepare(global, &options, &asked, live::settings_with_history(&options, folder)?, &interrupt)?
-    else {
-        return Ok(Exit::Done);
+    let live = match prepare(global, &options, &asked, live::settings_with_history(&options, folder)?, &interrupt)? {
+        ToDo::Run(live) => *live,
+        ToDo::Nothing(classes) => return exit_of(&classes, &args.live),
     };
     let mut progress = Progress::of_fetches(global, live.expected, Arc::clone(&live.fetcher));
     let Snapped { collected, facts, .. } = make_snapshot(live, &interrupt, &mut |event| progress.event(event))?;
@@ -122,28 +124,24 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let totals = Totals { lines: collected.lines, classes: collected.classes, ..Totals::default() };
     totals.check(0, 0).map_err(|imbalance| Failed::running(AuditError::Balance(imbalance)))?;
     let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
-    conclude(global, &summary, &SNAPSHOT_TABLES)?;
+    conclude(global, &summary, &FETCHED_TABLES)?;
     collected.journal.end().map_err(Failed::running)?;
-    exit_of(&totals, &args.live)
+    exit_of(&totals.classes, &args.live)
 }
 
-/// Everything that is known before work starts; `None` where the run was finished before.
+/// Everything that is known before work starts.
 fn prepare(
     global: &Global,
     options: &Options,
     asked: &Asked<'_>,
     settings: FetchSettings,
     interrupt: &Interrupt,
-) -> Result<Option<Live>, Failed> {
-    match Live::prepare(global, options, asked, settings, interrupt.stop())? {
-        ToDo::Run(live) => Ok(Some(*live)),
-        ToDo::Nothing => {
-            if !global.quiet {
-                show::remark("nothing to do: the run in this folder is finished");
-            }
-            Ok(None)
-        }
+) -> Result<ToDo, Failed> {
+    let to_do = Live::prepare(global, options, asked, settings, interrupt.stop())?;
+    if matches!(to_do, ToDo::Nothing(_)) && !global.quiet {
+        show::remark("nothing to do: the run in this folder is finished");
     }
+    Ok(to_do)
 }
 
 /// A snapshot, and what the rest of the run needs.
@@ -157,8 +155,16 @@ struct Snapped {
 fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Event)) -> Result<Snapped, Failed> {
     let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
     interrupt.fetching();
-    let collected = collect(Arc::clone(&fetcher), collection, parts, observer).map_err(stopped)?;
+    let mut rows_from_before = 0;
+    let noting = &mut |event| {
+        if let Event::Kept(rows) = event {
+            rows_from_before = rows;
+        }
+        observer(event);
+    };
+    let collected = collect(Arc::clone(&fetcher), collection, parts, noting).map_err(stopped)?;
     interrupt.fetched();
+    facts["rows_from_before"] = rows_from_before.into();
     facts["manners"] = json!(fetcher.manners());
     facts["own_failures"] = json!(fetcher.own_failures());
     Ok(Snapped { collected, urls, facts })
@@ -191,11 +197,11 @@ pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table])
 
 /// A fault of this program in one origin is a row like others, but the exit code says so; what else a job takes for
 /// failed was asked for.
-fn exit_of(totals: &Totals, live: &LiveArgs) -> Result<Exit, Failed> {
-    if totals.class(FetchClass::Internal) > 0 {
+fn exit_of(classes: &Classes, live: &LiveArgs) -> Result<Exit, Failed> {
+    if classes.of(FetchClass::Internal) > 0 {
         return Ok(Exit::Failed);
     }
-    let complaints: Vec<String> = live.run.fail_on.iter().filter_map(|fail_on| fail_on.complaint(totals)).collect();
+    let complaints: Vec<String> = live.run.fail_on.iter().filter_map(|fail_on| fail_on.complaint(classes)).collect();
     match &complaints[..] {
         [] => Ok(Exit::Done),
         _ => Err(Failed { exit: Exit::NotHeld, error: anyhow!("--fail-on: {}", complaints.join("; ")) }),

@@ -297,7 +297,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Creates it under a temporary name.
-    pub(super) fn create(input: &Input, layout: &Layout, place: Place, mark: &str) -> Result<Self, DatasetError> {
+    pub(super) fn create(input: &Input, layout: &Layout, mut place: Place, mark: &str) -> Result<Self, DatasetError> {
         let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
         let schema = layout.schema(input).map_err(|source| input.parquet_error(source))?;
         let mut writer = SerializedFileWriter::new(file, schema, Arc::new(file_properties(input)))

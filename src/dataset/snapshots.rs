@@ -15,6 +15,7 @@ use super::bodies::{Bodies, Compiled, Gathering};
 use crate::audit::library::BodyId;
 use crate::audit::origins::{COLUMNS, Entry, add_to_digest, rows_with};
 use crate::audit::plan::Plan;
+use crate::robots::access::FetchClass;
 use crate::source::snapshot::Snapshot;
 use crate::tables::column::hex;
 use crate::tables::fetches::Timestamp;
@@ -103,7 +104,8 @@ impl Snapshots {
                 let rows = rows_with(&batch, |hash| gathering.find(hash)).map_err(DatasetError::SnapshotRow)?;
                 for row in rows {
                     digest.update(format!("{:?} ", row.entry.checked_at));
-                    if let Some(origin) = row.origin {
+                    // Nothing was captured there: it must not stand before what another snapshot holds.
+                    if let Some(origin) = row.origin.filter(|_| row.entry.class != FetchClass::NotCollected) {
                         captures.add(&origin, row.entry);
                     }
                 }
@@ -268,7 +270,6 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robots::access::FetchClass;
 
     fn captured(times: &[Option<Timestamp>]) -> Captures {
         let mut gathered = Gathered::default();

@@ -1,62 +1,18 @@
-//! What a row says about its time: a timestamp, a date, or the name of a crawl of Common Crawl.
-//!
-//! A day, a week or a year stands for its end, so that a capture of that day counts.
+//! What a row says about its time: a timestamp, a date, or text. How text is read is the same for captures: see
+//! [`crate::source::time`]. A column of numbers is no column of times here: it was named by mistake more likely.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Date32Type, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
-use jiff::civil::{Date, DateTime, ISOWeekDate, Weekday, date};
-use jiff::tz::TimeZone;
 
 use super::snapshots::When;
-use crate::tables::fetches::Timestamp;
+use crate::source::time;
+use crate::source::told::Told;
 
-/// Beginning of the names of Common Crawl's crawls.
-const CRAWL: &str = "CC-MAIN-";
-
-/// Microseconds of a day.
-const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
-
-/// Reads `2024-05-01T10:00:00Z` (UTC where no offset is given), `2024-05-01`, `CC-MAIN-2024-18` and the older
-/// `CC-MAIN-2012` and `CC-MAIN-2009-2010`.
-#[must_use]
-pub fn of_text(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
-    if let Some(crawl) = text.strip_prefix(CRAWL) {
-        return end_of(of_crawl(crawl)?);
-    }
-    if text.len() <= "2024-05-01".len() {
-        return end_of(text.parse().ok()?);
-    }
-    if let Ok(time) = text.parse::<jiff::Timestamp>() {
-        return Some(time.as_microsecond());
-    }
-    let local: DateTime = text.parse().ok()?;
-    Some(TimeZone::UTC.to_timestamp(local).ok()?.as_microsecond())
-}
-
-/// The last day of a crawl.
-fn of_crawl(name: &str) -> Option<Date> {
-    let (year, rest) = match name.split_once('-') {
-        Some((year, rest)) => (year, Some(rest)),
-        None => (name, None),
-    };
-    match rest {
-        Some(week) if week.len() == 2 => {
-            let week = ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Sunday).ok()?;
-            Some(week.date())
-        }
-        Some(last) if last.len() == 4 => Date::new(last.parse().ok()?, 12, 31).ok(),
-        None if year.len() == 4 => Date::new(year.parse().ok()?, 12, 31).ok(),
-        _ => None,
-    }
-}
-
-fn end_of(day: Date) -> Option<Timestamp> {
-    let days = day.since(date(1970, 1, 1)).ok()?.get_days();
-    i64::from(days).checked_add(1)?.checked_mul(DAY_US)?.checked_sub(1)
-}
+pub use crate::source::time::of_text;
 
 /// Whether values of a type may tell a time.
 #[must_use]
@@ -73,68 +29,33 @@ pub fn may_tell(data_type: &DataType) -> bool {
 /// # Errors
 /// A type that tells no time.
 pub fn of_column(column: &ArrayRef) -> Result<Vec<When>, ArrowError> {
-    match column.data_type() {
-        DataType::Timestamp(..) => {
-            let micros = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-            let micros = micros.as_primitive::<TimestampMicrosecondType>();
-            Ok(micros.iter().map(|time| time.map_or(When::Unknown, When::At)).collect())
-        }
-        DataType::Date32 | DataType::Date64 => {
-            let days = cast(column, &DataType::Date32)?;
-            let end = |day: i32| (i64::from(day) + 1) * DAY_US - 1;
-            Ok(days
-                .as_primitive::<Date32Type>()
-                .iter()
-                .map(|day| day.map_or(When::Unknown, |d| When::At(end(d))))
-                .collect())
-        }
-        other if !may_tell(other) => Err(ArrowError::CastError(format!("{other} tells no time"))),
-        _ => {
-            let texts = cast(column, &DataType::Utf8View)?;
-            let texts = texts.as_string_view();
-            // Rows of a crawl stand together.
-            let mut last: Option<(&str, When)> = None;
-            let mut times = Vec::with_capacity(texts.len());
-            for text in texts {
-                let Some(text) = text else {
-                    times.push(When::Unknown);
-                    continue;
-                };
-                let time = match last {
-                    Some((same, time)) if same == text => time,
-                    _ => of_text(text).map_or(When::Unknown, When::At),
-                };
-                last = Some((text, time));
-                times.push(time);
-            }
-            Ok(times)
-        }
-    }
+    let plain = match column.data_type() {
+        DataType::Dictionary(_, values) => cast(column, values)?,
+        other if !may_tell(other) => return Err(ArrowError::CastError(format!("{other} tells no time"))),
+        _ => Arc::clone(column),
+    };
+    let when = |told| match told {
+        Told::This(time) => When::At(time),
+        Told::Nothing | Told::Unreadable => When::Unknown,
+    };
+    Ok(time::of_column(&plain)?.into_iter().map(when).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow::array::{DictionaryArray, StringArray};
+    use arrow::datatypes::Int32Type;
+
     use super::*;
 
     #[test]
-    fn times_as_rows_tell_them() {
-        let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_microsecond();
-        for (text, expected) in [
-            ("2013-05-18T05:48:54Z", Some("2013-05-18T05:48:54Z")),
-            ("2013-05-18T05:48:54+02:00", Some("2013-05-18T03:48:54Z")),
-            ("2013-05-18 05:48:54", Some("2013-05-18T05:48:54Z")),
-            ("2013-05-18", Some("2013-05-18T23:59:59.999999Z")),
-            ("CC-MAIN-2024-18", Some("2024-05-05T23:59:59.999999Z")),
-            ("CC-MAIN-2020-53", Some("2021-01-03T23:59:59.999999Z")),
-            ("CC-MAIN-2012", Some("2012-12-31T23:59:59.999999Z")),
-            ("CC-MAIN-2009-2010", Some("2010-12-31T23:59:59.999999Z")),
-            ("CC-MAIN-2021-53", None),
-            ("CC-MAIN-", None),
-            ("1960-01-01", Some("1960-01-01T23:59:59.999999Z")),
-            ("yesterday", None),
-            ("", None),
-        ] {
-            assert_eq!(of_text(text), expected.map(at), "{text}");
-        }
+    fn columns_tell_times_as_captures_do() {
+        let texts = [Some("2024-01-01T00:00:00"), None, Some("yesterday"), Some("2024-01-01T00:00:00")];
+        let words: DictionaryArray<Int32Type> = texts.into_iter().collect();
+        let time = When::At(1_704_067_200_000_000);
+        let expected = [time, When::Unknown, When::Unknown, time];
+        assert_eq!(of_column(&(Arc::new(words) as ArrayRef)).unwrap(), expected);
+        assert_eq!(of_column(&(Arc::new(StringArray::from(texts.to_vec())) as ArrayRef)).unwrap(), expected);
+        assert!(!may_tell(&DataType::Boolean) && !may_tell(&DataType::Int64));
     }
 }

@@ -233,13 +233,16 @@ impl Site {
         let base = if line.starts_with("http://") { "http" } else { "https" };
         let urls = sort.paths().iter().map(|path| format!("{base}://{host}{path}")).collect();
         let body = robots_txt(&mut seeded, sort, &host);
+        let mut routes = routes(behaviour, &host, &body, &mut seeded);
+        // A stream of its own, so that the rest of the web is the same with and without.
+        say_in_header(&mut routes, &mut Seeded::new(!seed, u64::from(index)));
         Self {
             line,
             expected: behaviour.expected(),
             names: names(behaviour, &host, index),
             doors: behaviour.doors(),
             certificate: behaviour.certificate(),
-            routes: routes(behaviour, &host, &body, &mut seeded),
+            routes,
             urls,
             host,
         }
@@ -317,6 +320,26 @@ fn plain(seeded: &mut Seeded, body: &Bytes) -> Response {
         3 => response.header("Cache-Control", "max-age=3600"),
         4 => response.header("ETag", "\"5f2a-61\"").header("Last-Modified", "Mon, 02 Nov 2026 08:00:00 GMT"),
         _ => response,
+    }
+}
+
+/// What a few servers say of use with every answer.
+fn say_in_header(routes: &mut [Route], seeded: &mut Seeded) {
+    let fields: &[(&'static str, &'static str)] = match seeded.below(100) {
+        0..=2 => &[("X-Robots-Tag", "noai, noimageai")],
+        3 => &[("X-Robots-Tag", "examplebot: noindex, noai")],
+        4 => &[("X-Robots-Tag", "noindex, noarchive")],
+        5 => &[("Content-Usage", "train-ai=n")],
+        6 => &[("tdm-reservation", "1"), ("tdm-policy", "/tdm-policy.json")],
+        7 => &[("Link", "</rsl.xml>; rel=\"license\"; type=\"application/rsl+xml\"")],
+        _ => &[],
+    };
+    let responses = routes.iter_mut().filter_map(|route| match &mut route.answer {
+        Answer::Response(response) => Some(response),
+        _ => None,
+    });
+    for response in responses {
+        response.headers.extend(fields.iter().map(|(name, value)| ((*name).into(), (*value).into())));
     }
 }
 

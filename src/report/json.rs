@@ -9,6 +9,7 @@ use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::signals::training::Scope;
 use crate::tables::FORMAT_VERSION;
+use crate::tables::captures::Fault;
 use crate::tables::crawler_access::Access;
 use crate::tables::matching_differences::causes;
 
@@ -72,6 +73,7 @@ fn lines(lines: &LineTotals) -> Value {
         "not_attempted": lines.not_attempted,
         "added_from_urls": lines.added_from_urls,
         "skipped_files": lines.skipped,
+        "named_only_by_earlier_urls": lines.named_only,
     })
 }
 
@@ -83,7 +85,9 @@ fn ingest(totals: &IngestTotals) -> Value {
         "older_captures": totals.older,
         "other_targets": totals.other_targets,
         "other_records": totals.other_records,
-        "damaged": totals.damaged,
+        "damaged": totals.faults.damaged(),
+        "undated": totals.faults.of(Fault::Time),
+        "faults": counted(Fault::ALL.iter().map(|fault| (fault.as_str(), totals.faults.of(*fault)))),
         "damaged_without_row": totals.untold,
     })
 }

@@ -43,6 +43,13 @@ impl Summary<'_> {
         Self { fetching: Some(facts), ..self }
     }
 
+    /// Rows that earlier legs of the run had made, where it was interrupted.
+    #[must_use]
+    pub fn rows_from_before(&self) -> u64 {
+        let told = self.fetching.as_ref().and_then(|facts| facts["rows_from_before"].as_u64());
+        told.unwrap_or_default()
+    }
+
     /// The same, with what was taken over.
     #[must_use]
     pub fn with_ingest(self, totals: IngestTotals) -> Self {

@@ -9,6 +9,7 @@ use crate::audit::totals::{LineTotals, Totals, TrainingTotals};
 use crate::robots::access::FetchClass;
 use crate::robots::decision::Decision;
 use crate::signals::training::Scope;
+use crate::tables::captures::Fault;
 use crate::tables::crawler_access::Access;
 use crate::tables::matching_differences::causes;
 use crate::tables::text::for_people;
@@ -50,8 +51,11 @@ pub fn report(summary: &Summary<'_>) -> String {
 fn headline(summary: &Summary<'_>) -> String {
     let origins = summary.totals.origins();
     let seconds = summary.duration.as_secs_f64();
-    let rate = if seconds > 0.0 { format!(", {:.0} a second", precise(origins) / seconds) } else { String::new() };
-    format!("{} origins in {}{rate}", number(origins), duration(summary.duration))
+    let before = summary.rows_from_before();
+    let here = precise(origins.saturating_sub(before));
+    let rate = if seconds > 0.0 { format!(", {:.0} a second", here / seconds) } else { String::new() };
+    let before = if before > 0 { format!(", {} of them from before,", number(before)) } else { String::new() };
+    format!("{} origins{before} in {}{rate}", number(origins), duration(summary.duration))
 }
 
 fn classes(totals: &Totals) -> String {
@@ -168,6 +172,10 @@ fn balance(lines: &LineTotals) -> String {
     if lines.skipped > 0 {
         text += &format!("; {} other files skipped", number(lines.skipped));
     }
+    if lines.named_only > 0 {
+        text +=
+            &format!("; {} rows left out, whose origins only URLs of an earlier audit named", number(lines.named_only));
+    }
     text
 }
 
@@ -184,8 +192,17 @@ fn captures(totals: &IngestTotals) -> String {
     if totals.other_records > 0 {
         text += &format!("; {} records that are no captures", number(totals.other_records));
     }
-    if totals.damaged > 0 {
-        text += &format!("; {} damaged ones passed over (table captures)", number(totals.damaged));
+    let (damaged, undated) = (totals.faults.damaged(), totals.faults.of(Fault::Time));
+    if damaged > 0 {
+        let passed_over = Fault::ALL.iter().filter(|fault| **fault != Fault::Time);
+        let of_each = passed_over.map(|fault| (fault, totals.faults.of(*fault))).filter(|(_, count)| *count > 0);
+        let faults: Vec<String> = of_each.map(|(fault, count)| format!("{fault} {}", number(count))).collect();
+        text += &format!("; {} damaged ones passed over: {} (table captures)", number(damaged), faults.join(", "));
+    }
+    if undated > 0 {
+        let undated = number(undated);
+        text +=
+            &format!("; {undated} with a time that cannot be read, taken for older than all others (table captures)");
     }
     text
 }

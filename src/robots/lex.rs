@@ -60,8 +60,20 @@ pub fn readable(body: &[u8], limit_octets: usize) -> Readable<'_> {
 }
 
 fn whole_lines(head: &[u8]) -> &[u8] {
-    let end = memchr::memrchr2(b'\n', b'\r', head).map_or(0, |mark| mark + 1);
-    &head[..end]
+    &head[..end_of_last_line(head).unwrap_or(0)]
+}
+
+fn end_of_last_line(head: &[u8]) -> Option<usize> {
+    memchr::memrchr2(b'\n', b'\r', head).map(|mark| mark + 1)
+}
+
+/// Drops the last line of a body that was cut before it came to be parsed: half a rule is no rule.
+///
+/// A body without a line end stays as it is, as evidence: a rule needs a line in front of it that opens its group.
+pub fn drop_half_line(cut: &mut Vec<u8>) {
+    if let Some(end) = end_of_last_line(cut) {
+        cut.truncate(end);
+    }
 }
 
 /// What one line holds.
@@ -223,6 +235,17 @@ mod tests {
                 Content::Blank | Content::Other(_) => None,
             })
             .collect()
+    }
+
+    #[test]
+    fn the_line_that_was_cut_is_dropped() {
+        for (cut, kept) in
+            [("a\nb\r\nDisallow: /", "a\nb\r\n"), ("a\rb", "a\r"), ("a\n", "a\n"), ("<html>", "<html>"), ("", "")]
+        {
+            let mut body = cut.as_bytes().to_vec();
+            drop_half_line(&mut body);
+            assert_eq!(body, kept.as_bytes(), "{cut:?}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //! | [`conflict`] | signals that contradict each other or the rules |
 //! | [`fact`] | all of these, line by line |
 //! | [`report`] | the findings about them |
+//! | [`response`] | what header fields of the answer say beside the file |
 //!
 //! ```
 //! use robots_audit::robots::{group::GroupIndex, parse::Robots, token::Matching};
@@ -40,6 +41,7 @@ pub mod content_usage;
 pub mod fact;
 pub mod license;
 pub mod report;
+pub mod response;
 pub mod training;
 
 use self::ai_rules::AiRules;

@@ -18,8 +18,10 @@ use super::history::earlier::Earlier;
 use super::history::earlier_of;
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag};
+use crate::signals::response::{FieldName, ResponseFields, SignalField};
 use crate::tables::column::hex;
 use crate::tables::fetches::{BodyHash, FetchRow, HTTP_VERSIONS, Headers, Observation, Redirect, Timestamp};
+use crate::tables::text::of_octets;
 
 /// Copies in a folder at most.
 pub const COPIES: usize = 1 << (4 * PLACE_DIGITS);
@@ -148,6 +150,9 @@ struct Line {
     last_modified: Option<String>,
     cache_control: Option<String>,
     server: Option<String>,
+    /// Names and values; copies of older versions have none.
+    #[serde(default)]
+    signals: Vec<(String, Option<String>)>,
     has_body: bool,
 }
 
@@ -203,6 +208,7 @@ impl Line {
             last_modified: headers.last_modified,
             cache_control: headers.cache_control,
             server: headers.server,
+            signals: headers.signals.fields().iter().map(text_of_field).collect(),
             has_body,
         }
     }
@@ -232,6 +238,7 @@ impl Line {
             last_modified: self.last_modified,
             cache_control: self.cache_control,
             server: self.server,
+            signals: self.signals.into_iter().map(field_of_text).collect::<Option<ResponseFields>>()?,
         };
         Some(seen)
     }
@@ -244,6 +251,15 @@ fn known<T>(word: Option<String>, read: impl Fn(&str) -> Option<T>) -> Option<Op
         Some(word) => read(&word).map(Some),
         None => Some(None),
     }
+}
+
+fn text_of_field(field: &SignalField) -> (String, Option<String>) {
+    let value = field.value.as_deref().map(|value| of_octets(value).into_owned());
+    (field.name.as_str().to_owned(), value)
+}
+
+fn field_of_text((name, value): (String, Option<String>)) -> Option<SignalField> {
+    Some(SignalField { name: FieldName::from_name(&name)?, value: value.map(|value| value.into_bytes().into()) })
 }
 
 fn scheme_of(name: &str) -> Option<Scheme> {

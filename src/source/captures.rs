@@ -3,7 +3,8 @@
 //! What a capture says is read from its file when its turn comes; see `warc` and `table_in`.
 
 use super::mark::{Mark, MarkMap};
-use crate::tables::captures::Fault;
+use super::told::Told;
+use crate::tables::captures::{Fault, FaultCounts};
 use crate::tables::fetches::Timestamp;
 
 /// Damages of one file that are told one by one; further ones are counted only.
@@ -50,7 +51,7 @@ pub struct Found {
     pub is_whole: bool,
 }
 
-/// A damage: what is no whole record or row, or is one of nothing that has an origin.
+/// A damage: what is no whole record or row, or is one of nothing that has an origin; or a time that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
     /// Where it is: the octet at which the record or its member begins, or the row counted from 1.
@@ -70,14 +71,22 @@ pub struct FileIndex {
     pub other_records: u64,
     /// The first damages.
     pub damages: Vec<Damage>,
-    /// All damages.
-    pub damaged: u64,
+    /// All faults.
+    pub faults: FaultCounts,
 }
 
 impl FileIndex {
+    /// When a capture was made. Where that cannot be read it is counted: the capture serves, as older than all others.
+    pub(super) fn time(&mut self, told: Told<Timestamp>, at: u64) -> Option<Timestamp> {
+        if told == Told::Unreadable {
+            self.damage(Damage { at, fault: Fault::Time });
+        }
+        told.known()
+    }
+
     /// Counts a damage, and keeps it while there are few.
     pub(super) fn damage(&mut self, damage: Damage) {
-        self.damaged += 1;
+        self.faults.count(damage.fault);
         if self.damages.len() < DAMAGES_MAX {
             self.damages.push(damage);
         }
@@ -133,12 +142,6 @@ impl Index {
     }
 }
 
-/// A time as RFC 3339 writes it, in microseconds since 1970.
-#[must_use]
-pub fn time_of(text: &str) -> Option<Timestamp> {
-    text.trim().parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,12 +162,5 @@ mod tests {
             let whole = index.get(Mark::of_name("https://a.test/robots.txt")).and_then(|entry| entry.whole);
             assert_eq!(whole, Some(Capture::new(Some(5), 0, 10, 1)));
         }
-    }
-
-    #[test]
-    fn times() {
-        assert_eq!(time_of(" 2024-02-29T01:02:03Z"), Some(1_709_168_523_000_000));
-        assert_eq!(time_of("2024-02-29T01:02:03.5+01:00"), Some(1_709_164_923_500_000));
-        assert_eq!(time_of("2024-02-30T01:02:03Z"), None);
     }
 }

@@ -241,6 +241,7 @@ mod tests {
 
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -377,5 +378,51 @@ mod tests {
         let coded = gzip(RULES);
         let decoded = codings.undo(coded[..coded.len() - 4].to_vec(), true, CAP).expect("cut");
         assert_eq!((decoded.octets.as_slice(), decoded.is_cut), (RULES, true));
+    }
+
+    /// Applies the codings of a field one after the other.
+    fn apply(field: &str, body: &[u8]) -> Vec<u8> {
+        field.split(',').fold(body.to_vec(), |octets, name| match name.trim() {
+            "gzip" => gzip(&octets),
+            "deflate" => zlib(&octets),
+            "br" => brotli(&octets),
+            _ => octets,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_octets_come_to_an_end_within_the_cap(
+            field in "(gzip|deflate|br|x|,| ){0,3}",
+            body in prop::collection::vec(any::<u8>(), 0..300),
+            packed in prop::sample::select(vec!["", "gzip", "deflate", "br", "gzip,gzip", "br,gzip"]),
+            cut: prop::sample::Index,
+            changed: prop::sample::Index,
+            octet: u8,
+            is_cut: bool,
+            cap in 0_usize..400,
+        ) {
+            let mut coded = apply(packed, &[&b"x"[..], &body].concat());
+            coded.truncate(cut.index(coded.len() * 2));
+            if !coded.is_empty() && is_cut {
+                let at = changed.index(coded.len());
+                coded[at] = octet;
+            }
+            if let Some(codings) = Codings::parse(field.as_bytes())
+                && let Ok(decoded) = codings.undo(coded, is_cut, cap)
+            {
+                prop_assert!(decoded.octets.len() <= cap);
+            }
+        }
+
+        #[test]
+        fn what_was_applied_is_undone(
+            field in prop::sample::select(vec!["", "gzip", "deflate", "br", "gzip, br", "deflate, gzip", "br, deflate"]),
+            text in "[ -~\n]{1,300}",
+        ) {
+            let decoded = undo(field, &apply(field, text.as_bytes()));
+            let expected = Decoded { octets: text.into_bytes(), is_cut: false, is_mislabelled: false };
+            prop_assert_eq!(decoded, Ok(expected), "{}", field);
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(crate) mod packing;
 mod redirect;
 pub mod rows;
 pub mod snapshot;
+pub mod time;
+pub(crate) mod told;
 pub mod warc;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -85,6 +85,10 @@ impl Place {
     }
 
     fn of_url(url: &Url) -> Result<Self, Reason> {
+        // `name:80/x` has the scheme `name`, and could be read as a name with a port.
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Reason::Scheme);
+        }
         let origin = Origin::of_url(url.as_str().as_bytes())?;
         Ok(Self { origin, path: path_and_query(url) })
     }
@@ -95,19 +99,23 @@ impl Place {
             Some(rest) => format!("{}://{rest}", self.origin.scheme().as_str()),
             None => reference.to_owned(),
         };
-        let (origin, rest) = match absolute.split_once("://") {
+        let at_base = |path: &str| Url::parse(&format!("{}://{BASE_HOST}{path}", Scheme::Http.as_str()));
+        // What looks like a scheme may stand in a path or a query.
+        let behind_scheme = absolute.split_once("://").filter(|(scheme, _)| !scheme.contains(['/', '?', '#']));
+        let (origin, url) = match behind_scheme {
+            // Not joined to the base: a path may begin with `//`, or not be there.
             Some((_, rest)) => {
                 let at = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
-                (Origin::of_url(absolute.as_bytes())?, &rest[at..])
+                (Origin::of_url(absolute.as_bytes())?, at_base(&rest[at..]))
             }
-            None => (self.origin.clone(), reference),
+            None => (self.origin.clone(), at_base(&self.path).and_then(|base| base.join(reference))),
         };
-        let base = format!("{}://{BASE_HOST}{}", Scheme::Http.as_str(), self.path);
-        let url = Url::parse(&base).and_then(|base| base.join(rest)).map_err(|_| Reason::Host)?;
+        let url = url.map_err(|_| Reason::Host)?;
         if url.host_str() != Some(BASE_HOST) {
             return Err(Reason::Host);
         }
-        Ok(Self { origin, path: path_and_query(&url) })
+        let place = Self { origin, path: path_and_query(&url) };
+        if place.url().len() > URL_OCTETS { Err(Reason::Length) } else { Ok(place) }
     }
 }
 
@@ -133,6 +141,8 @@ fn percent_encoded(location: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn resolved(base: &str, location: &[u8]) -> String {
@@ -187,6 +197,8 @@ mod tests {
             (b"javascript:alert(1)", "!scheme"),
             (b"data:text/plain,User-agent:*", "!scheme"),
             (b"ftp://b.test/", "!scheme"),
+            (b"b.test:80/x", "!scheme"),
+            (b"localhost:8080//", "!scheme"),
             (b"http://b.test:99999/", "!host"),
         ] {
             let seen = resolved("http://a.test", location);
@@ -208,7 +220,13 @@ mod tests {
         assert_eq!(resolved(odd, b"r"), "http://xn--a.test/r");
         assert_eq!(resolved(odd, b"https://xn--a.test/robots.txt"), "https://xn--a.test/robots.txt");
         assert_eq!(resolved("http://a.test", b"//xn--a.test/x"), "http://xn--a.test/x");
+        assert_eq!(resolved(odd, b"https://xn--a.test//b.test/x"), "https://xn--a.test//b.test/x");
+        assert_eq!(resolved("http://a.test", b"https://xn--a.test"), "https://xn--a.test/");
+        assert_eq!(resolved("http://a.test", b"https://xn--a.test?x"), "https://xn--a.test/?x");
+        assert_eq!(resolved(odd, b"/r?to=http://b.test/"), "http://xn--a.test/r?to=http://b.test/");
         assert_eq!(resolved(odd, b"mailto:x"), "!host");
+        let grown = "/".to_owned() + &" a".repeat(URL_OCTETS / 3);
+        assert_eq!([odd, "http://a.test"].map(|base| resolved(base, grown.as_bytes())), ["!length", "!length"]);
     }
 
     #[cfg(feature = "http")]
@@ -222,6 +240,60 @@ mod tests {
         ] {
             let origin = Origin::of_url(origin.as_bytes()).expect("an origin");
             assert_eq!(Place::robots_txt_of(&origin).host_field(), host);
+        }
+    }
+
+    /// Pieces that references are made of.
+    const PIECES: [&[u8]; 30] = [
+        b"http:",
+        b"HTTPS:",
+        b"ftp:",
+        b"javascript:",
+        b"//",
+        b"/",
+        b"\\",
+        b"?",
+        b"#",
+        b"@",
+        b":",
+        b"..",
+        b".",
+        b"%2e",
+        b"%",
+        b"a.test",
+        b"xn--a.test",
+        b"127.1",
+        b"[::1]",
+        b":80",
+        b":99999",
+        b" ",
+        b"\t",
+        b"\n",
+        b"\0",
+        b"\xFF",
+        b"\xC3\xBC",
+        b"a",
+        b"xn--a",
+        b"base.invalid",
+    ];
+
+    proptest! {
+        #[test]
+        fn any_reference_leads_to_a_place_that_names_itself(
+            base in prop::sample::select(vec!["http://a.test", "https://xn--a.test:81", "http://[::1]", "http://b.test."]),
+            references in prop::collection::vec(prop::collection::vec(0..PIECES.len(), 0..8), 1..5),
+        ) {
+            let mut place = Place::robots_txt_of(&Origin::of_url(base.as_bytes()).expect("an origin"));
+            for pieces in references {
+                let reference: Vec<u8> = pieces.iter().flat_map(|piece| PIECES[*piece]).copied().collect();
+                let Ok(next) = place.resolve(&reference) else { continue };
+                let url = next.url();
+                prop_assert!(url.bytes().all(|octet| octet.is_ascii_graphic()), "{} from {}", url, place.url());
+                prop_assert!(url.len() <= URL_OCTETS && !url.contains('#'), "{}", url);
+                prop_assert_eq!(Place::of_absolute(url.as_bytes()), Ok(next.clone()), "{}", url);
+                prop_assert_eq!(place.resolve(url.as_bytes()), Ok(next.clone()), "{}", url);
+                place = next;
+            }
         }
     }
 }

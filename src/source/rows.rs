@@ -6,6 +6,7 @@ mod json;
 mod parquet;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod status;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -19,8 +20,10 @@ use super::captures::{Capture, Damage, FileIndex, Found};
 use super::folder::BODY_OCTETS;
 use super::mark::Mark;
 use super::packing::{PACKING_OCTETS, Packing, beginning};
+use super::told::Told;
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::tables::captures::Fault;
 use crate::tables::fetches::{Observation, Timestamp};
 
@@ -125,8 +128,8 @@ struct Chosen {
 struct Row {
     url: Option<Vec<u8>>,
     body: Option<Vec<u8>>,
-    status: Option<i64>,
-    time: Option<Timestamp>,
+    status: Told<u16>,
+    time: Told<Timestamp>,
 }
 
 /// The rows of one file; a row that cannot be read is `None`.
@@ -207,14 +210,19 @@ impl RowFiles {
                 index.damage(Damage { at: at + 1, fault: Fault::Row });
                 continue;
             };
-            match row.origin() {
-                Ok(origin) => index.captures.push(Found {
-                    url: Mark::of_name(&origin.robots_url()),
-                    capture: Capture::new(row.time, file, at, 0),
-                    is_robots_txt: true,
-                    is_whole: true,
-                }),
-                Err(_) => index.damage(Damage { at: at + 1, fault: Fault::Target }),
+            match (row.origin(), row.status) {
+                (Err(_), _) => index.damage(Damage { at: at + 1, fault: Fault::Target }),
+                // What came of asking is not known: neither an answer nor none.
+                (Ok(_), Told::Unreadable) => index.damage(Damage { at: at + 1, fault: Fault::Status }),
+                (Ok(origin), _) => {
+                    let time = index.time(row.time, at + 1);
+                    index.captures.push(Found {
+                        url: Mark::of_name(&origin.robots_url()),
+                        capture: Capture::new(time, file, at, 0),
+                        is_robots_txt: true,
+                        is_whole: true,
+                    });
+                }
             }
         }
         Ok(index)
@@ -327,17 +335,25 @@ impl Row {
         Origin::of_url(self.url.as_deref().unwrap_or_default().trim_ascii())
     }
 
-    /// What the row says; `None` where it names no origin.
+    /// What the row says; `None` where it names no origin, or has a status that cannot be read.
     fn seen(self, at: u64) -> Option<RowSeen> {
         let origin = self.origin().ok()?;
+        let status = match self.status {
+            Told::Nothing => None,
+            Told::This(status) => Some(status),
+            Told::Unreadable => return None,
+        };
         let url = crate::tables::text::of_octets(self.url.as_deref().unwrap_or_default()).into_owned();
-        let (class, reason) = class(self.status, self.body.as_deref());
+        let (class, reason) = class(status, self.body.as_deref());
         let mut observation = Observation::of_class(class, reason);
-        observation.fetch_time = self.time;
-        observation.status = self.status.and_then(|status| u16::try_from(status).ok());
+        observation.fetch_time = self.time.known();
+        observation.status = status;
         let body = self.body.filter(|_| class.has_body()).map(|mut body| {
             let is_cut = body.len() > BODY_OCTETS;
             body.truncate(BODY_OCTETS);
+            if is_cut {
+                drop_half_line(&mut body);
+            }
             for (flag, holds) in [
                 (Flag::Empty, body.is_empty()),
                 (Flag::Truncated, is_cut),
@@ -354,7 +370,7 @@ impl Row {
 }
 
 /// The class of a row. A redirect whose end the row does not tell, and an answer without its body, say neither yes nor no.
-fn class(status: Option<i64>, body: Option<&[u8]>) -> (FetchClass, Option<Reason>) {
+fn class(status: Option<u16>, body: Option<&[u8]>) -> (FetchClass, Option<Reason>) {
     let of_body = |body: &[u8], reason: Option<Reason>| match reason.or_else(|| suspect_body(body)) {
         Some(reason) => (FetchClass::OkSuspect, Some(reason)),
         None => (FetchClass::Ok, None),
@@ -362,12 +378,12 @@ fn class(status: Option<i64>, body: Option<&[u8]>) -> (FetchClass, Option<Reason
     let Some(status) = status else {
         return body.map_or((FetchClass::NotCollected, None), |body| of_body(body, None));
     };
-    match u16::try_from(status).ok().filter(|status| *status >= 100).map(FetchClass::of_status) {
-        Some(Some((class, reason))) if class.has_body() => {
+    match FetchClass::of_status(status) {
+        Some((class, reason)) if class.has_body() => {
             body.map_or((FetchClass::NotCollected, None), |body| of_body(body, reason))
         }
-        Some(Some(answer)) => answer,
-        Some(None) | None => (FetchClass::NotCollected, None),
+        Some(answer) => answer,
+        None => (FetchClass::NotCollected, None),
     }
 }
 
@@ -398,8 +414,8 @@ mod tests {
             (Some(301), Some("x"), FetchClass::NotCollected),
             (Some(404), Some("x"), FetchClass::Missing),
             (Some(503), None, FetchClass::ServerError),
-            (Some(0), None, FetchClass::NotCollected),
-            (Some(-1), Some("x"), FetchClass::NotCollected),
+            (Some(100), Some("x"), FetchClass::NotCollected),
+            (Some(999), Some("x"), FetchClass::ServerError),
         ] {
             assert_eq!(class(status, body.map(str::as_bytes)).0, expected, "{status:?} {body:?}");
         }

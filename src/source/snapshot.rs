@@ -1,4 +1,4 @@
-//! A snapshot: the tables `fetches` and `bodies` of an earlier run, read back.
+//! A snapshot: the tables `fetches` and `bodies` of an earlier run, read back, and `response_signals` where it has that.
 //!
 //! A snapshot is opened read-only and may be open many times.
 
@@ -26,7 +26,7 @@ use crate::robots::access::FetchClass;
 use crate::tables::fetches::BodyHash;
 use crate::tables::journal::{JournalError, Journaled, Part};
 use crate::tables::sink::{self, FORMAT_KEY};
-use crate::tables::{FORMAT_VERSION, Table, fetches};
+use crate::tables::{FORMAT_VERSION, Table, fetches, response_signals};
 
 /// Rows read at once; bodies are large, so few.
 const FETCHES_BATCH_ROWS: usize = 8_192;
@@ -131,6 +131,8 @@ pub struct DoneRow {
 pub struct Snapshot {
     fetches: Vec<PathBuf>,
     bodies: Vec<PathBuf>,
+    /// `None` where the run knew nothing of header fields.
+    response_signals: Option<Vec<PathBuf>>,
 }
 
 impl Snapshot {
@@ -143,7 +145,12 @@ impl Snapshot {
         if let Some(journaled) = Journaled::read(folder)? {
             return Self::of_parts(folder, &journaled.parts);
         }
-        Self { fetches: parts(folder, Table::Fetches)?, bodies: parts(folder, Table::Bodies)? }.checked()
+        Self {
+            fetches: parts(folder, Table::Fetches)?,
+            bodies: parts(folder, Table::Bodies)?,
+            response_signals: parts(folder, Table::ResponseSignals).ok(),
+        }
+        .checked()
     }
 
     /// The snapshot of some parts alone, as a journal names them.
@@ -154,9 +161,11 @@ impl Snapshot {
         let path = |table, part: &Part| sink::part_path(folder, table, part.part);
         let with_fetches = parts.iter().filter(|part| part.fetches.is_some());
         let with_bodies = parts.iter().filter(|part| part.bodies.is_some());
+        let with_signals = parts.iter().filter(|part| part.response_signals.is_some());
         Self {
             fetches: with_fetches.map(|part| path(Table::Fetches, part)).collect(),
             bodies: with_bodies.map(|part| path(Table::Bodies, part)).collect(),
+            response_signals: Some(with_signals.map(|part| path(Table::ResponseSignals, part)).collect()),
         }
         .checked()
     }
@@ -168,12 +177,28 @@ impl Snapshot {
         for path in &self.bodies {
             Reader::open(path, &body_columns(), BODIES_BATCH_ROWS, None)?;
         }
+        for path in self.response_signals.iter().flatten() {
+            Reader::open(path, &response_signals::schema(), FETCHES_BATCH_ROWS, None)?;
+        }
         Ok(self)
     }
 
     /// The rows of `fetches`, in batches with the columns of [`fetches::schema`].
     pub fn fetches(&self) -> impl Iterator<Item = Result<RecordBatch, SnapshotError>> + use<> {
         let batches = batches(self.fetches.clone(), fetches::schema(), FETCHES_BATCH_ROWS, None);
+        batches.map(|batch| batch.map(|(batch, ..)| batch))
+    }
+
+    /// Whether it has the table of header fields: runs of older versions have not, nor do folders of bodies.
+    #[must_use]
+    pub const fn has_response_signals(&self) -> bool {
+        self.response_signals.is_some()
+    }
+
+    /// The rows of `response_signals`, in batches with the columns of [`response_signals::schema`].
+    pub fn response_signals(&self) -> impl Iterator<Item = Result<RecordBatch, SnapshotError>> + use<> {
+        let paths = self.response_signals.clone().unwrap_or_default();
+        let batches = batches(paths, response_signals::schema(), FETCHES_BATCH_ROWS, None);
         batches.map(|batch| batch.map(|(batch, ..)| batch))
     }
 

@@ -16,6 +16,8 @@ names! {
         Row => "row",
         /// It is damaged and was passed over.
         Damaged => "damaged",
+        /// Its time cannot be read: it serves, as older than all others.
+        Undated => "undated",
     }
 }
 
@@ -38,6 +40,44 @@ names! {
         Target => "target",
         /// A row cannot be read.
         Row => "row",
+        /// The status of a row is none.
+        Status => "status",
+        /// The time of a capture cannot be read.
+        Time => "time",
+    }
+}
+
+/// How often each fault was met, in the order of [`Fault::ALL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FaultCounts([u64; Fault::ALL.len()]);
+
+impl FaultCounts {
+    /// Counts a fault.
+    pub const fn count(&mut self, fault: Fault) {
+        self.0[fault as usize] += 1;
+    }
+
+    /// Adds those of another file.
+    pub fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
+    }
+
+    /// How often one was met.
+    #[must_use]
+    pub const fn of(&self, fault: Fault) -> u64 {
+        self.0[fault as usize]
+    }
+
+    /// What was passed over: all but those that serve without their time.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.total() - self.of(Fault::Time)
+    }
+
+    /// All faults.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
     }
 }
 

@@ -12,6 +12,7 @@ use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 use super::column::{self, Words, text, timestamp, value, words};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flags, Outage, OutageStage, Reason};
+use crate::signals::response::ResponseFields;
 
 /// Microseconds since 1970-01-01T00:00:00Z.
 pub type Timestamp = i64;
@@ -74,7 +75,7 @@ pub struct Observation {
     pub headers: Headers,
 }
 
-/// The header fields of the last answer that the table keeps.
+/// The header fields of the last answer that are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headers {
     /// `Content-Type`.
@@ -89,6 +90,8 @@ pub struct Headers {
     pub cache_control: Option<String>,
     /// `Server`.
     pub server: Option<String>,
+    /// Those that say something of use: no columns here, but a table of their own.
+    pub signals: ResponseFields,
 }
 
 impl Observation {
@@ -294,7 +297,7 @@ impl FetchesBuilder {
         self.times.push(&row.observation);
         self.outcome.push(&row.observation);
         self.way.push(&row.observation);
-        let Headers { content_type, content_encoding, etag, last_modified, cache_control, server } =
+        let Headers { content_type, content_encoding, etag, last_modified, cache_control, server, signals: _ } =
             &row.observation.headers;
         let fields = [content_type, content_encoding, etag, last_modified, cache_control, server];
         for (column, field) in self.headers.iter_mut().zip(fields) {

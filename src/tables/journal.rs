@@ -44,12 +44,15 @@ pub enum Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Their number, the same for both.
+    /// Their number, the same for all.
     pub part: u32,
     /// The file of `fetches`.
     pub fetches: Option<PartFile>,
     /// The file of `bodies`.
     pub bodies: Option<PartFile>,
+    /// The file of `response_signals`: most parts have none.
+    #[serde(default)]
+    pub response_signals: Option<PartFile>,
 }
 
 /// One file.
@@ -228,7 +231,7 @@ mod tests {
 
     fn part(number: u32) -> Record {
         let file = Some(PartFile { rows: 3, octets: 400 });
-        Record::Part(Part { part: number, fetches: file, bodies: None })
+        Record::Part(Part { part: number, fetches: file, bodies: None, response_signals: None })
     }
 
     fn begin() -> Record {

@@ -13,6 +13,7 @@ pub mod findings;
 pub mod journal;
 pub mod matching_differences;
 pub mod pages;
+pub mod response_signals;
 pub mod rules;
 pub mod sink;
 pub mod text;
@@ -54,6 +55,8 @@ names! {
         MatchingDifferences => "matching_differences",
         /// One row per origin and per damage of the files that a snapshot was taken over from; only there.
         Captures => "captures",
+        /// One row per thing that the header fields of an answer say of use; only where these were seen.
+        ResponseSignals => "response_signals",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parquet files: written under a temporary name, renamed when whole.
 
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs::{self, File, TryLockError};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
@@ -54,6 +54,12 @@ pub enum SinkError {
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
+    },
+    /// Another run is writing the file.
+    #[error("another run is writing {}; wait for its end, or take another folder", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
     },
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
@@ -117,17 +123,20 @@ pub struct TableFile {
     rows: u64,
 }
 
-/// Where a file is written and where it belongs. The temporary file goes away unless it was published.
+/// Where a file is written and where it belongs. The temporary file goes away unless it was published; until then it is
+/// locked, so that no two runs write one file.
 #[derive(Debug)]
 pub(crate) struct Place {
     temporary: PathBuf,
     path: PathBuf,
+    /// Holds the lock.
+    locked: Option<File>,
     is_published: bool,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.is_published {
+        if self.locked.is_some() && !self.is_published {
             // Best effort: a leftover has a name that no reader opens.
             let _ = fs::remove_file(&self.temporary);
         }
@@ -155,7 +164,7 @@ impl TableFile {
         schema: SchemaRef,
         row_group_rows: usize,
     ) -> Result<Self, SinkError> {
-        let place = Place::of_table(folder, table, part)?;
+        let mut place = Place::of_table(folder, table, part)?;
         let file = place.create()?;
         let options =
             ArrowWriterOptions::new().with_properties(properties(row_group_rows)).with_skip_arrow_metadata(true);
@@ -259,17 +268,72 @@ pub fn remove_other_parts(folder: &Path, table: Table, kept: &[PathBuf]) -> Resu
 /// Removes what a run that was killed left of a table under temporary names.
 ///
 /// # Errors
-/// Where one cannot be removed.
+/// Where one cannot be removed, or another run is writing it.
 pub fn remove_temporary(folder: &Path, table: Table) -> Result<(), SinkError> {
     let entries = fs::read_dir(folder.join(table.as_str())).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     for path in files.map(|entry| entry.path()) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with(".part-") && path.extension().is_some_and(|ending| ending == "tmp") {
+            lock(&path).map_err(|error| error.named(&path))?;
             fs::remove_file(&path).map_err(|source| SinkError::Publish { path, source })?;
         }
     }
     Ok(())
+}
+
+/// Why a file is not locked.
+enum NotLocked {
+    InUse,
+    Failed(std::io::Error),
+}
+
+impl NotLocked {
+    fn named(self, path: &Path) -> SinkError {
+        let path = path.to_owned();
+        match self {
+            Self::InUse => SinkError::InUse { path },
+            Self::Failed(source) => SinkError::Create { path, source },
+        }
+    }
+}
+
+/// Opens a file under a temporary name, or makes it, for this run alone.
+fn lock(temporary: &Path) -> Result<File, NotLocked> {
+    loop {
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(false).open(temporary).map_err(NotLocked::Failed)?;
+        // A device is nobody's. Some file systems know no locks; one run at a time is then the caller's business.
+        if !file.metadata().map_err(NotLocked::Failed)?.is_file() {
+            return Ok(file);
+        }
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(NotLocked::InUse);
+        }
+        // Whoever held it before may have given the file its final name meanwhile.
+        if is_still(temporary, &file).map_err(NotLocked::Failed)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether a name still stands for an open file.
+#[cfg(unix)]
+fn is_still(path: &Path, file: &File) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    let opened = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (opened.dev(), opened.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// An open file is not renamed on other systems.
+#[cfg(not(unix))]
+fn is_still(_: &Path, _: &File) -> std::io::Result<bool> {
+    Ok(true)
 }
 
 /// Waits until the names in a folder are on the disk, where the system can do that.
@@ -294,7 +358,8 @@ fn part_name(part: u32) -> String {
 /// Where it cannot be written.
 pub fn write_text(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(), SinkError> {
     let mut place = Place::of(folder, name);
-    fs::write(&place.temporary, text).map_err(|source| SinkError::Create { path: place.path.clone(), source })?;
+    let written = place.create()?.write_all(text.as_ref());
+    written.map_err(|source| SinkError::Create { path: place.path.clone(), source })?;
     fs::rename(&place.temporary, &place.path)
         .map_err(|source| SinkError::Publish { path: place.path.clone(), source })?;
     place.is_published = true;
@@ -304,7 +369,8 @@ pub fn write_text(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(
 impl Place {
     /// A file of a folder.
     pub(crate) fn of(folder: &Path, name: &str) -> Self {
-        Self { temporary: folder.join(format!(".{name}.tmp")), path: folder.join(name), is_published: false }
+        let (temporary, path) = (folder.join(format!(".{name}.tmp")), folder.join(name));
+        Self { temporary, path, locked: None, is_published: false }
     }
 
     /// A part of a table.
@@ -314,8 +380,15 @@ impl Place {
         Ok(Self::of(&folder, &part_name(part)))
     }
 
-    pub(crate) fn create(&self) -> Result<File, SinkError> {
-        File::create(&self.temporary).map_err(|source| SinkError::Create { path: self.path.clone(), source })
+    /// The file under its temporary name, empty.
+    pub(crate) fn create(&mut self) -> Result<File, SinkError> {
+        let file = lock(&self.temporary).map_err(|error| error.named(&self.path))?;
+        // Before anything else: what a killed run left is this run's to take away.
+        let file = self.locked.insert(file);
+        let is_new = file.metadata().is_ok_and(|found| found.len() == 0);
+        let emptied = if is_new { Ok(()) } else { file.set_len(0) };
+        let created = emptied.and_then(|()| file.try_clone());
+        created.map_err(|source| SinkError::Create { path: self.path.clone(), source })
     }
 
     /// Waits until the file is on the disk.
@@ -340,6 +413,34 @@ pub(super) fn properties(row_group_rows: usize) -> WriterProperties {
         // Each body is there once: a dictionary would hold them all a second time and find nothing.
         .set_column_dictionary_enabled(ColumnPath::from("body"), false)
         .set_column_bloom_filter_enabled(origin.clone(), true)
-        .set_column_bloom_filter_fpp(origin, BLOOM_FILTER_FPP)
+        .set_column_bloom_filter_fpp(origin.clone(), BLOOM_FILTER_FPP)
+        // In memory a filter is as large as this from its first row on; the file gets it as small as it may be.
+        .set_column_bloom_filter_max_ndv(origin, row_group_rows as u64)
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_by_one_run_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = || Place::of(folder.path(), "a.parquet");
+        fs::write(folder.path().join(".a.parquet.tmp"), "left by a run that was killed").expect("written");
+        let mut first = place();
+        let mut file = first.create().expect("nobody writes it");
+        assert!(matches!(place().create(), Err(SinkError::InUse { path }) if path.ends_with("a.parquet")));
+        file.write_all(b"whole").expect("written");
+        drop(file);
+        // Still locked: the file has not its final name yet.
+        assert!(matches!(place().create(), Err(SinkError::InUse { .. })));
+        WholeFile::new(first, 0).publish().expect("renamed");
+        assert_eq!(fs::read(folder.path().join("a.parquet")).expect("there"), b"whole");
+        let mut second = place();
+        second.create().expect("the first has ended");
+        assert_eq!(fs::read(folder.path().join("a.parquet")).expect("there"), b"whole");
+        drop(second);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "what was not published goes away");
+    }
 }

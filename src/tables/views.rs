@@ -5,10 +5,11 @@ use std::path::Path;
 use super::Table;
 
 /// Ready questions, each with the tables that it reads; what several of them use comes first.
-const QUESTIONS: [(&[Table], &str); 7] = [
-    (&[Table::Training, Table::Fetches], include_str!("views/rank_bands.sql")),
+const QUESTIONS: [(&[Table], &str); 8] = [
+    (&[Table::Fetches], include_str!("views/rank_bands.sql")),
     (&[Table::Training, Table::Fetches], include_str!("views/adoption.sql")),
     (&[Table::Training, Table::Fetches], include_str!("views/adoption_by_signal.sql")),
+    (&[Table::ResponseSignals, Table::Fetches], include_str!("views/adoption_by_header_signal.sql")),
     (&[Table::CrawlerAccess, Table::Fetches], include_str!("views/blocked_by_crawler.sql")),
     (&[Table::Decisions, Table::Fetches], include_str!("views/evidence.sql")),
     (&[Table::Training, Table::CrawlerAccess], include_str!("views/conflicts.sql")),

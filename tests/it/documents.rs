@@ -15,8 +15,8 @@ use robots_audit::robots::token::Matching;
 use robots_audit::signals::Signals;
 use robots_audit::signals::conflict::Conflict;
 use robots_audit::tables::{
-    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences, rules,
-    training, training_verdicts,
+    Table, bodies, captures, crawler_access, crawlers, decisions, fetches, findings, matching_differences,
+    response_signals, rules, training, training_verdicts,
 };
 
 fn document(name: &str) -> String {
@@ -67,6 +67,7 @@ fn schema(table: Table) -> SchemaRef {
         Table::Crawlers => crawlers::schema(),
         Table::MatchingDifferences => matching_differences::schema(),
         Table::Captures => captures::schema(),
+        Table::ResponseSignals => response_signals::schema(),
     }
 }
 

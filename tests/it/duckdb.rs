@@ -7,6 +7,7 @@ use robots_audit::tables::Table;
 
 use crate::program::{run, temporary, write};
 use crate::shared;
+use crate::warc_writer::{WarcWriter, ok};
 
 /// Runs a Python script; `None` where Python lacks one of the packages.
 pub(crate) fn python(test: &str, folder: &Path, packages: &str, script: &str) -> Option<String> {
@@ -54,8 +55,9 @@ fn every_view_answers_from_any_directory() {
         .filter_map(|line| line.split_once(' '))
         .map(|(view, rows)| (view, rows.parse().expect("a number")))
         .collect();
-    // Captures stand only where a snapshot was taken over.
-    let of_an_audit = Table::ALL.iter().filter(|table| **table != Table::Captures);
+    // Captures stand only where a snapshot was taken over, and header fields only where they were seen.
+    let is_of_an_audit = |table: &&Table| ![Table::Captures, Table::ResponseSignals].contains(table);
+    let of_an_audit = Table::ALL.iter().filter(is_of_an_audit);
     for name in of_an_audit.map(|table| table.as_str()).chain(["runs"]) {
         assert!(counts.iter().any(|(view, rows)| *view == name && *rows > 0), "{name}: {counts:?}");
     }
@@ -100,6 +102,45 @@ for row in connection.execute('FROM adoption_by_signal').fetchall():
     ] {
         assert!(rows.lines().any(|found| found == row), "{row}\n{rows}");
     }
+}
+
+#[test]
+fn header_fields_are_counted_among_answers() {
+    let folder = temporary();
+    let mut warc = WarcWriter::new();
+    for (name, fields) in [
+        ("a.test", "X-Robots-Tag: noai\r\nX-Robots-Tag: x: noml\r\nContent-Usage: train-ai=n\r\n"),
+        ("b.test", "tdm-reservation: 1\r\ntdm-policy: /p\r\n"),
+        ("c.example", "Link: </l>; rel=license; type=application/rsl+xml\r\n"),
+    ] {
+        let message = ok("User-agent: *\n").replace("Server: nginx\r\n", fields);
+        warc.capture(&format!("https://{name}/robots.txt"), "2024-02-21T10:00:00Z", &message);
+    }
+    write(folder.path(), "cc.warc.gz", &warc.octets);
+    run(folder.path(), &["ingest", "cc.warc.gz", "-o", "out"], 0);
+    let script = "
+import duckdb
+connection = duckdb.connect()
+connection.execute(open('out/views.sql').read())
+for row in connection.execute('FROM adoption_by_header_signal').fetchall():
+    print(*row)
+";
+    let Some(rows) = python("header_fields_are_counted_among_answers", folder.path(), "duckdb", script) else { return };
+    for row in [
+        "x_robots_noai unranked test 2 1 0.5",
+        "x_robots_noai unranked example 1 0 0.0",
+        "x_robots_noml unranked test 2 0 0.0",
+        "x_robots_for_one_agent unranked test 2 1 0.5",
+        "content_usage unranked test 2 1 0.5",
+        "content_usage_train_ai_disallow unranked test 2 1 0.5",
+        "tdm_reserved unranked test 2 1 0.5",
+        "tdm_policy unranked test 2 1 0.5",
+        "rsl_license unranked example 1 1 1.0",
+        "pay_per_crawl unranked test 2 0 0.0",
+    ] {
+        assert!(rows.lines().any(|found| found == row), "{row}\n{rows}");
+    }
+    assert_eq!(rows.lines().count(), 2 * 16, "{rows}");
 }
 
 #[test]

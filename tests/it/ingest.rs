@@ -7,12 +7,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
+    ArrayRef, BinaryArray, Float64Array, Int32Array, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
 };
 use arrow::datatypes::{DataType, Field, Fields};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::arrow::ArrowWriter;
+use robots_audit::audit::output::{COMPUTED_TABLES, Output};
+use robots_audit::audit::plan::Plan;
+use robots_audit::audit::run::{Source, audit};
+use robots_audit::crawlers::Registry;
+use robots_audit::robots::access::Policy;
+use robots_audit::robots::token::Matching;
+use robots_audit::source::input::UrlInputs;
+use robots_audit::source::snapshot::Snapshot;
+use robots_audit::tables::Table;
 use serde_json::Value;
 
 use crate::duckdb::python;
@@ -81,6 +90,12 @@ fn every_kind_of_record_ends_as_what_it_is() {
     let profile = ("WARC-Profile", "http://netpreserve.org/warc/1.0/revisit/server-not-modified");
     let same = [("WARC-Target-URI", "<https://same.test/robots.txt>"), ("WARC-Date", LATER), profile];
     warc.record("revisit", &same, b"HTTP/1.1 304 Not Modified\r\n\r\n");
+    warc.response(&robots("second"), DAY, &[], &ok(RULES));
+    warc.response(&robots("second"), LATER, &[], "HTTP/2 304\r\n\r\n");
+    warc.response(&robots("hint"), DAY, &[], &ok(RULES));
+    let hinted = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n";
+    warc.response(&robots("hint"), LATER, &[], hinted);
+    warc.response(&robots("alone"), DAY, &[], "HTTP/2 304\r\n\r\n");
     warc.record("resource", &[("WARC-Target-URI", "https://res.test/robots.txt"), ("WARC-Date", DAY)], b"");
     write(folder.path(), "cc.warc.gz", &warc.octets);
     let (stdout, _) = run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "out"], 0);
@@ -105,10 +120,13 @@ fn every_kind_of_record_ends_as_what_it_is() {
             ("https://again.test", "ok - 200 0"),
             ("https://lost.test", "not_collected - 200 0"),
             ("https://same.test", "ok - 304 0"),
+            ("https://second.test", "ok - 304 0"),
+            ("https://hint.test", "ok - 304 0"),
+            ("https://alone.test", "not_collected - 304 0"),
             ("https://res.test", "ok - - 0"),
         ],
     );
-    let told = "24 captures in 1 files = 19 rows + 2 older captures of the same origins + 3 of other resources; \
+    let told = "29 captures in 1 files = 22 rows + 4 older captures of the same origins + 3 of other resources; \
                 29 records that are no captures";
     assert!(stdout.contains(told), "{stdout}");
     let bodies = table(&folder.path().join("out"), "bodies", &["octets"]);
@@ -275,12 +293,70 @@ fn audit_reads_warc_files_at_once() {
     let rows = |out: &str| table(&folder.path().join(out), "decisions", &columns);
     let decisions: Vec<_> = rows("one").iter().map(|row| row[1].clone().unwrap_or_default()).collect();
     assert_eq!(decisions, ["deny", "allow", "unresolved"]);
+    let classes = [("https://a.test", "ok - 200 0"), ("https://b.test", "missing - 404 0")];
+    expect(&folder.path().join("one"), &[&classes[..], &[("https://c.test", "not_collected - - -")]].concat());
     // In two steps it is the same, and the captures stay beside an audit of the same folder.
     run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "two"], 0);
     let what = ["audit", "--from", "two", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "two"];
     run(folder.path(), &what, 0);
     assert_eq!(rows("one"), rows("two"));
+    let fetches = |out: &str| table(&folder.path().join(out), "fetches", &["origin", "fetch_class", "body_sha256"]);
+    assert_eq!(fetches("one"), fetches("two"));
     assert_eq!(captures_of(&folder.path().join("one")), captures_of(&folder.path().join("two")));
+}
+
+#[test]
+fn an_audit_in_the_folder_of_its_snapshot_can_be_done_again() {
+    let folder = temporary();
+    let mut warc = WarcWriter::new();
+    warc.capture("https://a.test/robots.txt", DAY, &ok(RULES));
+    warc.capture("https://b.test/robots.txt", DAY, &status(404));
+    warc.capture("https://away.test/robots.txt", DAY, &moved(301, "https://elsewhere.test/robots.txt"));
+    warc.record("response", &[("WARC-Date", DAY)], b"of nothing");
+    write(folder.path(), "cc.warc.gz", &warc.octets);
+    write(folder.path(), "urls.txt", "https://a.test/x\nhttps://c.test/x\nhttps://d.test/x\n");
+    run(folder.path(), &["ingest", "warc:cc.warc.gz", "-o", "x"], 0);
+    let x = folder.path().join("x");
+    let origins = |table: &str, columns: &[&str]| -> Vec<_> {
+        crate::program::table(&x, table, columns).into_iter().map(|row| row[0].clone().unwrap_or_default()).collect()
+    };
+    let (captures, snapshot) = (captures_of(&x), origins("fetches", &["origin"]));
+    assert_eq!((captures.len(), snapshot.len()), (4, 3));
+    let mut before = None;
+    for round in 0..3 {
+        let again = ["audit", "--from", "x", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "x"];
+        let (stdout, _) = run(folder.path(), &again, 0);
+        assert!(stdout.contains("3 lines = 5 rows"), "{stdout}");
+        assert_eq!(stdout.contains("; 2 rows left out, whose origins only URLs"), round > 0, "{stdout}");
+        let fetches = origins("fetches", &["origin"]);
+        assert_eq!(fetches, [&snapshot[..], &["https://c.test".to_owned(), "https://d.test".to_owned()]].concat());
+        assert_eq!(captures_of(&x), captures, "one row a capture, in the order of fetches, then the damages");
+        assert_eq!(origins("captures", &["origin"])[..3], snapshot[..]);
+        let octets = ["fetches", "bodies", "decisions", "crawler_access"]
+            .map(|table| fs::read(x.join(table).join("part-00000.parquet")).expect("a file"));
+        assert!(before.replace(octets.clone()).is_none_or(|before| before == octets), "the same octets again");
+    }
+    run(folder.path(), &["audit", "--from", "x", "-o", "x"], 0);
+    assert_eq!(origins("fetches", &["origin"]), snapshot, "without URLs it is the snapshot again");
+}
+
+#[test]
+fn a_row_that_no_table_takes_fails_the_run() {
+    let folder = temporary();
+    write(folder.path(), "bodies/a.test.txt", RULES);
+    run(folder.path(), &["ingest", "dir:bodies", "-o", "snapshot"], 0);
+    let urls = write(folder.path(), "urls.txt", "https://a.test/\nhttps://c.test/\n").to_string_lossy().into_owned();
+    let plan = Plan::new(Registry::embedded(), &[], Policy::Rfc9309, Matching::Rfc9309, false);
+    let audit_into = |tables: &[Table]| {
+        let source = Source::Snapshot(Snapshot::open(&folder.path().join("snapshot")).expect("a snapshot"));
+        let urls = UrlInputs::open(std::slice::from_ref(&urls), None).expect("a list");
+        let mut output = Output::open(&folder.path().join("out"), tables).expect("a folder");
+        audit(&Arc::new(plan.clone()), &source, Some(urls), None, 1, &mut output, &mut |_| {}).map(|_| ())
+    };
+    let error = audit_into(&COMPUTED_TABLES).expect_err("the row of c.test is nowhere").to_string();
+    assert!(error.contains("rows = those in the table fetches (2 is not 1)"), "{error}");
+    let with_fetches: Vec<Table> = COMPUTED_TABLES.into_iter().chain([Table::Fetches]).collect();
+    audit_into(&with_fetches).expect("every row has its place");
 }
 
 #[test]
@@ -331,6 +407,135 @@ fn rows_of_ndjson_are_taken_over() {
     assert!(stderr.contains("no column `origin` (columns: page.url, page, text, code, at); name it with --url-column"));
 }
 
+/// What rows tell as a status, in JSON, and what comes of it.
+const STATUSES: [(&str, &str); 12] = [
+    ("200", "ok - 200 -"),
+    ("200.0", "ok - 200 -"),
+    ("null", "ok - - -"),
+    ("503.0", "server_error - 503 -"),
+    ("\"503 Service Unavailable\"", "server_error - 503 -"),
+    ("999", "server_error - 999 -"),
+    ("503.5", "-"),
+    ("99999", "-"),
+    ("0", "-"),
+    ("\"n/a\"", "-"),
+    ("\"\"", "-"),
+    ("[503]", "-"),
+];
+
+/// Origins whose rows have the statuses, and those that get a row.
+fn of_statuses() -> (Vec<String>, BTreeMap<String, String>) {
+    let origins: Vec<String> = (0..STATUSES.len()).map(|n| format!("https://s{n}.test")).collect();
+    let classes = origins.iter().zip(STATUSES).map(|(origin, (_, class))| (origin.clone(), class.to_owned()));
+    (origins.clone(), classes.filter(|(_, class)| class != "-").collect())
+}
+
+#[test]
+fn a_status_that_is_none_is_said_and_never_ok() {
+    let folder = temporary();
+    let (origins, expected) = of_statuses();
+    let rows = origins.iter().zip(STATUSES).map(|(origin, (status, _))| {
+        format!("{{\"url\":\"{origin}/\",\"body\":\"Service Unavailable\",\"status\":{status}}}\n")
+    });
+    write(folder.path(), "a.ndjson", rows.collect::<String>());
+    let (stdout, _) = run(folder.path(), &["ingest", "a.ndjson", "-o", "out"], 0);
+    let out = folder.path().join("out");
+    assert_eq!(classes(&out), expected);
+    assert!(stdout.contains("6 captures in 1 files = 6 rows"), "{stdout}");
+    assert!(stdout.contains("; 6 damaged ones passed over: status 6 (table captures)"), "{stdout}");
+    assert_eq!((&ingest_facts(&out)["damaged"], &ingest_facts(&out)["faults"]["status"]), (&6.into(), &6.into()));
+    let told = captures_of(&out).into_iter().filter(|row| row[1].as_deref() == Some("damaged"));
+    let told: Vec<_> = told.map(|row| (row[4].clone().expect("a place"), row[5].clone().expect("a fault"))).collect();
+    assert_eq!(told, ["7", "8", "9", "10", "11", "12"].map(|place| (place.to_owned(), "status".to_owned())));
+}
+
+#[test]
+fn a_status_of_a_parquet_file_that_is_none_is_said_and_never_ok() {
+    let folder = temporary();
+    let body: ArrayRef = Arc::new(StringArray::from(vec!["Service Unavailable"; 3]));
+    let url: ArrayRef = Arc::new(StringArray::from(vec!["https://a.test", "https://b.test", "https://c.test"]));
+    for (name, status) in [
+        ("int", Arc::new(Int32Array::from(vec![Some(503), Some(99_999), None])) as ArrayRef),
+        ("float", Arc::new(Float64Array::from(vec![Some(503.0), Some(503.5), None]))),
+        ("text", Arc::new(StringArray::from(vec![Some("503 Service Unavailable"), Some("n/a"), None]))),
+    ] {
+        let columns = [("url", Arc::clone(&url)), ("body", Arc::clone(&body)), ("status", status)];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)));
+        write_batch(&folder.path().join("a.parquet"), &batch.expect("columns of one length"));
+        let (stdout, _) = run(folder.path(), &["ingest", "a.parquet", "-o", name], 0);
+        let expected = [("https://a.test", "server_error - 503 -"), ("https://c.test", "ok - - -")];
+        expect(&folder.path().join(name), &expected);
+        assert!(stdout.contains("; 1 damaged ones passed over: status 1"), "{name}: {stdout}");
+    }
+}
+
+fn write_batch(path: &Path, batch: &RecordBatch) {
+    let file = fs::File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    writer.write(batch).expect("written");
+    writer.close().expect("closed");
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_status_of_a_database_that_is_none_is_said_and_never_ok() {
+    let folder = temporary();
+    let (origins, expected) = of_statuses();
+    let database = rusqlite::Connection::open(folder.path().join("a.db")).expect("a database");
+    database.execute_batch("CREATE TABLE pages(url, body, status)").expect("a table");
+    for (origin, (status, _)) in origins.iter().zip(STATUSES) {
+        // A database has no lists; octets that are no text stand for them.
+        let status = status.replace("[503]", "x'FF'").replace('"', "'");
+        let sql = format!("INSERT INTO pages VALUES ('{origin}', 'Service Unavailable', {status})");
+        database.execute_batch(&sql).expect("a row");
+    }
+    drop(database);
+    let (stdout, _) = run(folder.path(), &["ingest", "a.db", "-o", "out"], 0);
+    assert_eq!(classes(&folder.path().join("out")), expected);
+    assert!(stdout.contains("; 6 damaged ones passed over: status 6"), "{stdout}");
+}
+
+#[test]
+fn times_are_read_as_judged_rows_tell_theirs_and_others_are_said() {
+    let folder = temporary();
+    let newest = "1717200000000000";
+    for (time, expected) in [
+        ("\"2024-06-01 00:00:00\"", Some(newest)),
+        ("\"2024-06-01T00:00:00\"", Some(newest)),
+        ("\"2024-06-01\"", Some("1717286399999999")),
+        ("1717200000", Some(newest)),
+        ("1717200000000", Some(newest)),
+        ("1717200000000.0", Some(newest)),
+        ("1717200000000000", Some(newest)),
+        ("\"20240601000000\"", Some(newest)),
+        ("\"first of June\"", None),
+        ("[1717200000]", None),
+    ] {
+        let row = |status, time| {
+            format!("{{\"url\":\"https://a.test\",\"body\":\"\",\"status\":{status},\"time\":{time}}}\n")
+        };
+        write(folder.path(), "a.ndjson", row(200, time) + &row(404, "\"2023-06-01T00:00:00Z\""));
+        let (stdout, _) = run(folder.path(), &["ingest", "a.ndjson", "-o", "out"], 0);
+        let out = folder.path().join("out");
+        let rows = table(&out, "fetches", &["fetch_status", "fetch_time"]);
+        let (status, newest) = expected.map_or(("404", "1685577600000000"), |time| ("200", time));
+        assert_eq!(rows, [vec![Some(status.to_owned()), Some(newest.to_owned())]], "{time}");
+        let is_said = stdout.contains("; 1 with a time that cannot be read, taken for older than all others");
+        assert_eq!(is_said, expected.is_none(), "{time}: {stdout}");
+        assert_eq!(ingest_facts(&out)["undated"], u64::from(expected.is_none()));
+        let undated: Vec<_> =
+            captures_of(&out).into_iter().filter(|row| row[1].as_deref() == Some("undated")).collect();
+        assert_eq!(undated.len(), usize::from(expected.is_none()));
+        assert!(undated.iter().all(|row| row[4].as_deref() == Some("1") && row[5].as_deref() == Some("time")));
+    }
+    let mut warc = WarcWriter::new();
+    warc.capture("https://a.test/robots.txt", "first of June", &ok(RULES));
+    write(folder.path(), "a.warc.gz", &warc.octets);
+    let (stdout, _) = run(folder.path(), &["ingest", "a.warc.gz", "-o", "out"], 0);
+    assert!(stdout.contains("1 captures in 1 files = 1 rows"), "{stdout}");
+    assert!(stdout.contains("; 1 with a time that cannot be read"), "{stdout}");
+}
+
 #[cfg(feature = "sqlite")]
 #[test]
 fn rows_of_a_database_are_taken_over() {
@@ -369,10 +574,7 @@ fn rows_of_parquet_are_taken_over() {
     ];
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     for name in ["1.parquet", "2.parquet"] {
-        let file = fs::File::create(folder.path().join(name)).expect("a file");
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
-        writer.write(&batch).expect("written");
-        writer.close().expect("closed");
+        write_batch(&folder.path().join(name), &batch);
     }
     let what = ["ingest", "1.parquet", "2.parquet", "--url-column", "page.url", "-o", "out"];
     let (stdout, _) = run(folder.path(), &what, 0);
@@ -462,6 +664,28 @@ fn names_of_which_everything_is_refused() {
     let what = ["report", "blocklist", "--from", "out", "--crawlers", "Bingbot"];
     let (_, stderr) = run(folder.path(), &what, 3);
     assert!(stderr.contains("the tables say nothing of Bingbot; audit again with --crawlers"), "{stderr}");
+}
+
+#[test]
+fn an_origin_that_only_a_url_named_hides_no_capture_of_it() {
+    let folder = temporary();
+    write(folder.path(), "first/other.test.txt", RULES);
+    write(folder.path(), "second/a.test.txt", RULES);
+    write(folder.path(), "urls.txt", "https://other.test/x\n");
+    run(folder.path(), &["ingest", "dir:first", "-o", "held"], 0);
+    run(folder.path(), &["ingest", "dir:second", "-o", "other"], 0);
+    run(folder.path(), &["audit", "--from", "other", "--urls", "urls.txt", "-o", "named"], 0);
+    let url: ArrayRef = Arc::new(StringArray::from(vec!["https://other.test/x"]));
+    write_batch(&folder.path().join("in.parquet"), &RecordBatch::try_from_iter([("url", url)]).expect("a column"));
+    for (one, other, out) in [("held", "named", "x"), ("named", "held", "y")] {
+        let ask = ["annotate", "in.parquet", "--from", one, "--from", other, "--crawlers", "GPTBot", "-o", out];
+        run(folder.path(), &ask, 0);
+        fs::create_dir(folder.path().join(out).join("t")).expect("a folder");
+        fs::rename(folder.path().join(out).join("in.parquet"), folder.path().join(out).join("t/part-00000.parquet"))
+            .expect("renamed");
+        let rows = table(&folder.path().join(out), "t", &["robots_fetch_class", "robots_GPTBot_decision"]);
+        assert_eq!(rows, [["ok", "deny"].map(|cell| Some(cell.to_owned())).to_vec()], "{one}, {other}");
+    }
 }
 
 const WARCIO: &str = "

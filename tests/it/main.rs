@@ -22,6 +22,8 @@ mod duckdb;
 mod faults;
 #[cfg(feature = "cli")]
 mod fetch_cases;
+#[cfg(feature = "cli")]
+mod header_signals;
 mod hostile;
 #[cfg(feature = "cli")]
 mod ingest;

@@ -182,6 +182,7 @@ fn the_record_says_what_was_observed_and_what_not() {
         "robots_class": "ok",
         "reason": null,
         "answer_from": "network",
+        "header_fields": [],
         "policy": "rfc9309",
         "matching": "rfc9309",
         "missing": "allow",

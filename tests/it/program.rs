@@ -54,7 +54,8 @@ pub(crate) fn all_parts(folder: &Path, table: &str, columns: &[&str]) -> Vec<Vec
     parts.iter().flat_map(|part| rows_of(part, columns)).collect()
 }
 
-fn rows_of(path: &Path, columns: &[&str]) -> Vec<Vec<Option<String>>> {
+/// The rows of one file.
+pub(crate) fn rows_of(path: &Path, columns: &[&str]) -> Vec<Vec<Option<String>>> {
     let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("a reader");
     reader.flat_map(|batch| rows(&batch.expect("a whole batch"), columns)).collect()

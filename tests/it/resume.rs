@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::program::{all_parts, run, temporary, write};
+use crate::program::{all_parts, rows_of, run, temporary, write};
 
 /// A server on all loopback addresses: every address of 127/8 is an origin of its own. It ends with the test program.
 struct Web {
@@ -89,6 +89,13 @@ fn journaled_parts(folder: &Path) -> usize {
     fs::read_to_string(folder.join("out/journal")).unwrap_or_default().matches("{\"part\":{").count()
 }
 
+/// Rows of the parts that the journal names.
+fn journaled_rows(folder: &Path) -> usize {
+    let parts = journaled_parts(folder);
+    let part = |number| rows_of(&folder.join(format!("out/fetches/part-{number:05}.parquet")), &["origin"]).len();
+    (0..parts).map(part).sum()
+}
+
 /// Every origin has one row, every body that a row names is there once, and nothing else is.
 fn assert_whole(folder: &Path, origins: &[String]) {
     let rows = all_parts(&folder.join("out"), "fetches", &["origin", "fetch_class", "body_sha256"]);
@@ -124,8 +131,14 @@ fn a_killed_run_goes_on_where_it_was() {
         child.wait().expect("ended");
         assert!(!folder.path().join("out/run.json").exists());
     }
+    for others in [&["audit", "--from", "out", "-o", "out"][..], &["demo", "--origins", "20", "-o", "out"]] {
+        let (_, said) = run(folder.path(), others, 3);
+        assert!(said.contains("out holds an unfinished run"), "{said}");
+    }
     let before = web.requests.load(Ordering::Relaxed);
-    run(folder.path(), &arguments(&[]), 0);
+    let kept = journaled_rows(folder.path());
+    let (told, _) = run(folder.path(), &arguments(&[]), 0);
+    assert!(told.contains(&format!("400 origins, {kept} of them from before, in ")), "{told}");
     let asked = web.requests.load(Ordering::Relaxed) - before;
     // One row is the line without an origin.
     assert!(asked <= 400 - 3 * 40 + 1, "{asked} of 400 were asked again");
@@ -135,8 +148,11 @@ fn a_killed_run_goes_on_where_it_was() {
     let report = fs::read_to_string(folder.path().join("out/run.json")).expect("a file");
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!((&report["lines"]["lines"], &report["classes"]["ok"]), (&401.into(), &400.into()));
+    assert_eq!(report["fetching"]["rows_from_before"], kept);
     let (_, said) = run(folder.path(), &arguments(&["--resume"]), 0);
     assert!(said.contains("nothing to do"), "{said}");
+    let (_, said) = run(folder.path(), &arguments(&["--resume", "--fail-on", "invalid_target"]), 2);
+    assert!(said.contains("nothing to do") && said.contains("1 of 401 origins"), "{said}");
 }
 
 #[cfg(unix)]
@@ -236,6 +252,8 @@ fn a_scan_that_fails_behind_its_fetches_asks_nothing_again() {
     // What is there already can be read meanwhile.
     let (_, said) = run(folder.path(), &["audit", "--from", "out", "-o", "early"], 0);
     assert!(said.contains("unfinished"), "{said}");
+    let (_, said) = run(folder.path(), &["audit", "--from", "out", "-o", "out"], 3);
+    assert!(said.contains("out holds an unfinished run of scan or fetch"), "{said}");
     let (said, _) = run(folder.path(), &scan, 0);
     assert!(said.contains("90 lines = 90 rows"), "{said}");
     assert_eq!(web.requests.load(Ordering::Relaxed), 90, "nothing is asked twice");

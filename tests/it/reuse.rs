@@ -22,6 +22,7 @@ use robots_audit::tables::FORMAT_VERSION;
 use robots_audit::tables::Table;
 use robots_audit::tables::bodies::{self, BodiesBuilder, BodyCounts};
 use robots_audit::tables::fetches::{self, BodyHash, FetchRow, FetchesBuilder, Observation};
+use robots_audit::tables::response_signals::{self, HeaderFact, ResponseSignalsBuilder};
 use robots_audit::tables::sink::{Footer, TableFile};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -33,9 +34,10 @@ const ETAG: &str = "\"v1\"";
 
 /// Writes a snapshot of these rows and bodies.
 pub(crate) fn write_snapshot(folder: &Path, rows: &[FetchRow], of_rows: &BTreeMap<BodyHash, Bytes>) {
-    let mut fetches_rows = FetchesBuilder::default();
+    let (mut fetches_rows, mut signals_rows) = (FetchesBuilder::default(), ResponseSignalsBuilder::default());
     for row in rows {
         fetches_rows.push(row);
+        signals_rows.push(row);
     }
     let mut bodies_rows = BodiesBuilder::default();
     for (hash, body) in of_rows {
@@ -44,6 +46,7 @@ pub(crate) fn write_snapshot(folder: &Path, rows: &[FetchRow], of_rows: &BTreeMa
     for (table, schema, batch) in [
         (Table::Fetches, fetches::schema(), fetches_rows.finish()),
         (Table::Bodies, bodies::schema(), bodies_rows.finish()),
+        (Table::ResponseSignals, response_signals::schema(), signals_rows.finish()),
     ] {
         let mut file = TableFile::create(folder, table, schema).expect("a file");
         file.write(&batch).expect("written");
@@ -266,6 +269,34 @@ fn copies_outages_and_a_clock_that_was_set_back() {
     let set_back = runs.run(1, &[LOST], well());
     assert_eq!(set_back.asked(), ["lost.test"], "an answer from the future is not fresh");
     assert_eq!(set_back.of("lost.test"), ("ok", "asked", None));
+}
+
+#[test]
+fn header_fields_stay_with_a_copy_and_a_304_replaces_those_it_has() {
+    const HOSTS: [&str; 3] = ["http://kept.test", "http://changed.test", "http://silent.test"];
+    let mut runs = Runs::new();
+    let fields = [("ETag", ETAG), ("X-Robots-Tag", "noai"), ("X-Robots-Tag", "x: noml"), ("TDM-Reservation", "1")];
+    let answers = |host| robots(host, ok(&fields));
+    runs.run(0, &HOSTS, Script::new(["kept.test", "changed.test", "silent.test"].map(answers).into()));
+    let told = |run: &Run, host: &str| -> Vec<String> {
+        HeaderFact::of(&run.seen[host]).iter().map(HeaderFact::in_words).collect()
+    };
+    let fresh = runs.run(1, &HOSTS, Script::new(Vec::new()));
+    assert_eq!(fresh.of("kept.test"), ("ok", "from_cache", None));
+    assert_eq!(told(&fresh, "kept.test"), ["noai", "noml, to x", "reserved"]);
+    for hour in [25, 50] {
+        let mut changed = unchanged("changed.test", "if-none-match", ETAG);
+        let newer = Response::status(304).header("X-Robots-Tag", "noimageai").header("Content-Usage", "search=y");
+        changed[0].answer = newer.into();
+        let mut silent = unchanged("silent.test", "if-none-match", ETAG);
+        silent[0].answer = Response::status(304).header("X-Robots-Tag", "noindex").into();
+        let kept = unchanged("kept.test", "if-none-match", ETAG);
+        let run = runs.run(hour, &HOSTS, Script::new([kept, changed, silent].concat()));
+        assert_eq!(run.of("changed.test"), ("ok", "revalidated", None));
+        assert_eq!(told(&run, "kept.test"), ["noai", "noml, to x", "reserved"]);
+        assert_eq!(told(&run, "changed.test"), ["reserved", "noimageai", "search allow"]);
+        assert_eq!(told(&run, "silent.test"), ["reserved"], "none of the terms is left");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Lists and the network to a snapshot: the tables `fetches` and `bodies`, part by part.
+//! Lists and the network to a snapshot: the tables `fetches`, `bodies` and `response_signals`, part by part.
 //!
 //! | module | holds |
 //! |---|---|
@@ -25,7 +25,7 @@ use self::parts::Parts;
 use self::writer::Writer;
 use super::AuditError;
 use super::event::{Event, Observer, Stage};
-use super::totals::{Classes, LineTotals};
+use super::totals::{Classes, Imbalance, LineTotals};
 use crate::robots::token::Matching;
 use crate::source::history::History;
 use crate::source::http::{Fetcher, Stop, fetch_all};
@@ -131,6 +131,8 @@ fn finish(mut writer: Writer<'_>, history: Option<&History>, mut lines: LineTota
     writer.add_earlier_bodies(history)?;
     let (parts, classes) = writer.finish()?;
     lines.rows = classes.total();
+    let check = Imbalance::check("rows = those in the table fetches", lines.rows, parts.rows());
+    check.map_err(AuditError::Balance)?;
     let mut journal = parts.into_journal();
     journal.append(&Record::Collected { lines: lines.to_json() })?;
     Ok(Collected { lines, classes, journal })

@@ -1,6 +1,6 @@
 //! Part files of a snapshot, and the journal that names those that are whole (fetch policy §8).
 //!
-//! A part is a file of `fetches` and a file of `bodies` with the same number. Both are written under temporary names,
+//! A part is a file of `fetches`, one of `bodies` and one of `response_signals` with the same number. They are written under temporary names,
 //! put in their places when whole, and only then named in the journal; so the rows of the named parts are done, and
 //! everything else is still to do.
 
@@ -13,7 +13,7 @@ use arrow::array::RecordBatch;
 use thiserror::Error;
 
 use super::super::AuditError;
-use super::super::output::{SNAPSHOT_TABLES, clear};
+use super::super::output::{FETCHED_TABLES, clear};
 use super::super::totals::{Classes, LineTotals};
 use super::feed::Named;
 use crate::source::input::SeenOrigins;
@@ -21,7 +21,7 @@ use crate::source::snapshot::{DoneRow, Snapshot};
 use crate::tables::fetches::BodyHash;
 use crate::tables::journal::{Journal, Journaled, Part, PartFile, Record};
 use crate::tables::sink::{self, Footer, SinkError, TableFile, WholeFile};
-use crate::tables::{Table, bodies, fetches};
+use crate::tables::{Table, bodies, fetches, response_signals};
 
 /// Rows after which a part ends.
 pub const PART_ROWS: u64 = 131_072;
@@ -144,6 +144,7 @@ pub struct Parts {
 struct Current {
     fetches: Option<TableFile>,
     bodies: Option<TableFile>,
+    response_signals: Option<TableFile>,
     body_octets: u64,
     begun: Option<Instant>,
 }
@@ -215,6 +216,7 @@ impl Parts {
         self.current.begun.get_or_insert_with(Instant::now);
         let (file, schema) = match table {
             Table::Bodies => (&mut self.current.bodies, bodies::schema()),
+            Table::ResponseSignals => (&mut self.current.response_signals, response_signals::schema()),
             _ => (&mut self.current.fetches, fetches::schema()),
         };
         if file.is_none() {
@@ -244,10 +246,10 @@ impl Parts {
     /// Ends the part at hand, puts its files in their places and names them in the journal.
     pub(super) fn close(&mut self) -> Result<(), AuditError> {
         let part = self.next_part();
-        let Current { fetches, bodies, .. } = std::mem::take(&mut self.current);
+        let Current { fetches, bodies, response_signals, .. } = std::mem::take(&mut self.current);
         let whole = |file: Option<TableFile>| file.map(|file| file.finish(&self.footer)).transpose();
-        let (bodies, fetches) = (whole(bodies)?, whole(fetches)?);
-        if bodies.is_none() && fetches.is_none() {
+        let (bodies, fetches, response_signals) = (whole(bodies)?, whole(fetches)?, whole(response_signals)?);
+        if bodies.is_none() && fetches.is_none() && response_signals.is_none() {
             return Ok(());
         }
         if self.written.is_empty() {
@@ -257,8 +259,8 @@ impl Parts {
         let publish = |file: Option<WholeFile>| {
             file.map(|file| Ok::<_, SinkError>(PartFile { rows: file.rows(), octets: file.publish()? })).transpose()
         };
-        let (bodies, fetches) = (publish(bodies)?, publish(fetches)?);
-        let part = Part { part, fetches, bodies };
+        let (bodies, fetches, response_signals) = (publish(bodies)?, publish(fetches)?, publish(response_signals)?);
+        let part = Part { part, fetches, bodies, response_signals };
         self.journal.append(&Record::Part(part))?;
         self.written.push(part);
         Ok(())
@@ -266,13 +268,17 @@ impl Parts {
 
     /// Ends the last part. A table without rows gets its file all the same.
     pub(super) fn finish(&mut self) -> Result<(), AuditError> {
-        for table in SNAPSHOT_TABLES {
-            let of_part = |part: &Part| if table == Table::Bodies { part.bodies } else { part.fetches };
-            if self.written.iter().all(|part| of_part(part).is_none()) {
+        for table in FETCHED_TABLES {
+            if self.written.iter().all(|part| file_of(part, table).is_none()) {
                 self.file(table)?;
             }
         }
         self.close()
+    }
+
+    /// Rows of `fetches` in the parts that are whole.
+    pub(super) fn rows(&self) -> u64 {
+        self.written.iter().filter_map(|part| part.fetches).map(|file| file.rows).sum()
     }
 
     /// The journal, once the parts are whole.
@@ -284,9 +290,16 @@ impl Parts {
 
 fn files(folder: &Path, part: &Part) -> impl Iterator<Item = (PathBuf, PartFile)> {
     let path = |table| sink::part_path(folder, table, part.part);
-    let fetches = part.fetches.map(|file| (path(Table::Fetches), file));
-    let bodies = part.bodies.map(|file| (path(Table::Bodies), file));
-    fetches.into_iter().chain(bodies)
+    FETCHED_TABLES.into_iter().filter_map(move |table| Some((path(table), file_of(part, table)?)))
+}
+
+const fn file_of(part: &Part, table: Table) -> Option<PartFile> {
+    match table {
+        Table::Fetches => part.fetches,
+        Table::Bodies => part.bodies,
+        Table::ResponseSignals => part.response_signals,
+        _ => None,
+    }
 }
 
 /// Every part that the journal names is there, and as long as it says.
@@ -302,5 +315,5 @@ fn check(folder: &Path, parts: &[Part]) -> Result<(), ResumeError> {
 /// A part whose record was not written is done again.
 fn remove_unnamed(folder: &Path, parts: &[Part]) -> Result<(), SinkError> {
     let named: Vec<PathBuf> = parts.iter().flat_map(|part| files(folder, part)).map(|(path, _)| path).collect();
-    SNAPSHOT_TABLES.iter().try_for_each(|table| sink::remove_other_parts(folder, *table, &named))
+    FETCHED_TABLES.iter().try_for_each(|table| sink::remove_other_parts(folder, *table, &named))
 }

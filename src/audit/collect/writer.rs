@@ -1,4 +1,4 @@
-//! Finished fetches to rows of `fetches` and to bodies, each distinct body once.
+//! Finished fetches to rows of `fetches` and `response_signals`, and to bodies, each distinct body once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use crate::source::mark::{Mark, MarkSet};
 use crate::tables::Table;
 use crate::tables::bodies::{BodiesBuilder, BodyCounts};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder};
+use crate::tables::response_signals::ResponseSignalsBuilder;
 
 /// Rows of `fetches` held before they are written.
 const HELD_ROWS: usize = 1_024;
-/// Octets of bodies held before they are written.
+/// Octets of bodies, and of header fields, held before they are written.
 const HELD_OCTETS: usize = 8 << 20;
 
 /// Writes rows as they come.
@@ -30,6 +31,7 @@ pub(super) struct Writer<'a> {
     observer: Observer<'a>,
     fetches: FetchesBuilder,
     bodies: BodiesBuilder,
+    response_signals: ResponseSignalsBuilder,
     /// 16 octets for each distinct body.
     written: MarkSet,
     /// Bodies of an earlier run that rows name and this one has not written.
@@ -46,6 +48,7 @@ impl<'a> Writer<'a> {
             observer,
             fetches: FetchesBuilder::default(),
             bodies: BodiesBuilder::default(),
+            response_signals: ResponseSignalsBuilder::default(),
             written: std::mem::take(&mut done.bodies).iter().map(Mark::of_hash).collect(),
             wanted: std::mem::take(&mut done.wanted),
             classes: done.classes,
@@ -94,8 +97,10 @@ impl<'a> Writer<'a> {
         self.classes.count(class);
         self.parts.begin();
         self.fetches.push(row);
+        self.response_signals.push(row);
         (self.observer)(Event::Fetched(class));
-        if self.fetches.rows() >= HELD_ROWS || self.bodies.held_octets() >= HELD_OCTETS {
+        let held_octets = self.bodies.held_octets().max(self.response_signals.held_octets());
+        if self.fetches.rows() >= HELD_ROWS || held_octets >= HELD_OCTETS {
             self.flush()?;
         }
         Ok(())
@@ -104,6 +109,7 @@ impl<'a> Writer<'a> {
     fn flush(&mut self) -> Result<(), AuditError> {
         self.parts.write(Table::Bodies, &self.bodies.finish())?;
         self.parts.write(Table::Fetches, &self.fetches.finish())?;
+        self.parts.write(Table::ResponseSignals, &self.response_signals.finish())?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use crate::robots::decision::{Decision, DecisionSource};
 use crate::robots::group::GroupSource;
 use crate::robots::token::Matching;
 use crate::tables::fetches::Timestamp;
+use crate::tables::response_signals::HeaderFact;
 
 /// Why nothing is answered where nobody is named.
 pub const NO_IDENTITY: &str = "no_identity";
@@ -83,6 +84,8 @@ pub struct Evidence {
     /// Where the answer came from.
     #[serde(serialize_with = "words")]
     pub answer_from: Option<AnswerFrom>,
+    /// What the header fields of that answer say of use: reported, never part of the decision.
+    pub header_fields: Vec<HeaderFact>,
     /// What is made of missing and failed answers.
     #[serde(serialize_with = "word")]
     pub policy: Policy,
@@ -129,6 +132,8 @@ pub struct UrlAnswer {
     /// Where the answer came from.
     #[serde(serialize_with = "words")]
     pub answer_from: Option<AnswerFrom>,
+    /// What the header fields of that answer say of use.
+    pub header_fields: Vec<HeaderFact>,
 }
 
 impl UrlAnswer {
@@ -148,6 +153,7 @@ impl UrlAnswer {
             robots_class: None,
             reason: Some(reason),
             answer_from: None,
+            header_fields: Vec::new(),
         }
     }
 }
@@ -177,6 +183,7 @@ impl Evidence {
             robots_class: deciding.robots_class,
             reason: deciding.reason,
             answer_from: deciding.answer_from,
+            header_fields: deciding.header_fields,
             policy: question.terms.policy,
             matching: question.terms.matching,
             missing: question.terms.missing,

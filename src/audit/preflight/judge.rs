@@ -12,6 +12,7 @@ use crate::robots::parse::Robots;
 use crate::robots::path::{Path, RawPath};
 use crate::robots::verdict::Verdict;
 use crate::tables::fetches::Observation;
+use crate::tables::response_signals::HeaderFact;
 
 /// The origin of a URL that is given in full.
 ///
@@ -53,6 +54,7 @@ pub fn judge(
         robots_class: Some(seen.class),
         reason: seen.reason.map(Reason::as_str),
         answer_from: Some(AnswerFrom::of(seen.flags)),
+        header_fields: HeaderFact::of(seen),
     }
 }
 

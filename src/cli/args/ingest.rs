@@ -41,7 +41,8 @@ pub(in crate::cli) struct ColumnArgs {
     /// HTTP status; without one the body alone tells the class [default: status, where it exists]
     #[arg(long, value_name = "COLUMN")]
     pub(in crate::cli) status_column: Option<String>,
-    /// When the answer came: a time, RFC 3339 text, or seconds since 1970 [default: time, where it exists]
+    /// When the answer came: a time, text such as 2024-05-01T10:00:00Z or 2024-05-01, or seconds, milli-, micro- or
+    /// nanoseconds since 1970 [default: time, where it exists]
     #[arg(long, value_name = "COLUMN")]
     pub(in crate::cli) time_column: Option<String>,
 }

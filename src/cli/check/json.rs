@@ -13,6 +13,7 @@ use crate::robots::access::Reason;
 use crate::robots::group::GroupSource;
 use crate::signals::fact::Fact;
 use crate::tables::matching_differences::{Parting, Told, word};
+use crate::tables::response_signals::HeaderFact;
 use crate::tables::text::of_octets;
 
 /// Everything.
@@ -37,6 +38,7 @@ pub(super) fn document(checked: &Checked<'_>) -> Value {
         "side_by_side": side_by_side(checked, &common),
         "training": checked.urls.iter().map(training).collect::<Vec<_>>(),
         "facts": checked.subject.facts().iter().map(fact).collect::<Vec<_>>(),
+        "header_fields": checked.args.live.then(|| HeaderFact::of(seen)),
         "conflicts": checked.subject.conflicts().iter().map(|conflict| conflict.as_str()).collect::<Vec<_>>(),
         "warnings": checked.warnings(),
         "matching_differences": checked.plan.compare_matching.then(|| differences(checked)),

@@ -17,6 +17,7 @@ use crate::robots::finding::Severity;
 use crate::robots::group::GroupSource;
 use crate::robots::token::Matching;
 use crate::signals::fact::{Fact, FactKind};
+use crate::tables::response_signals::HeaderFact;
 use crate::tables::text::{for_people, of_octets_cut};
 
 /// Rules that are listed of those that match.
@@ -29,6 +30,8 @@ const FINDINGS_SHOWN: usize = 6;
 const LINES_NAMED: usize = 4;
 /// Facts of one kind that are shown.
 const FACTS_SHOWN: usize = 3;
+/// Facts of header fields that are shown.
+const HEADER_FACTS_SHOWN: usize = 8;
 /// Octets of a fact that are looked at.
 const FACT_OCTETS: usize = 1_024;
 
@@ -340,7 +343,8 @@ pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>, is_continued: bo
         _ => false,
     };
     let facts: Vec<&Fact<'_>> = checked.subject.facts().iter().filter(|fact| !is_left_out(fact.kind)).collect();
-    let is_silent = facts.is_empty() && conflicts.is_empty();
+    let of_header = HeaderFact::of(&checked.answered.observation);
+    let is_silent = facts.is_empty() && conflicts.is_empty() && of_header.is_empty();
     if !is_continued && !is_silent {
         screen.heading(REPORTED);
     }
@@ -354,6 +358,7 @@ pub(super) fn facts(screen: &mut Screen, checked: &Checked<'_>, is_continued: bo
             screen.line(Ink::Faint, &format!("  … {more} more of {}", label(*kind)));
         }
     }
+    header_facts(screen, &of_header);
     for conflict in conflicts {
         screen.put(Ink::Plain, "  ").left(Ink::Care, "contradiction", LABEL_COLUMNS);
         screen.line(Ink::Plain, &conflict.as_str().replace('_', " "));
@@ -370,6 +375,20 @@ fn fact(screen: &mut Screen, checked: &Checked<'_>, fact: &Fact<'_>) {
         screen.put(Ink::Faint, &format!(", of the group of line {first}"));
     }
     screen.end();
+}
+
+/// What the answer's header fields say: of the answer, not of the page.
+fn header_facts(screen: &mut Screen, facts: &[HeaderFact]) {
+    for fact in facts.iter().take(HEADER_FACTS_SHOWN) {
+        screen.put(Ink::Plain, "  ").left(Ink::Plain, fact.name.as_str(), LABEL_COLUMNS);
+        screen
+            .put(Ink::Plain, &fitted(&fact.in_words(), COLUMNS - 50))
+            .line(Ink::Faint, "  in the answer's header fields");
+    }
+    if facts.len() > HEADER_FACTS_SHOWN {
+        let more = facts.len() - HEADER_FACTS_SHOWN;
+        screen.line(Ink::Faint, &format!("  … {more} more in the answer's header fields"));
+    }
 }
 
 const fn label(kind: FactKind) -> &'static str {

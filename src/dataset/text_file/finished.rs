@@ -42,7 +42,7 @@ pub(in crate::dataset) fn publish(whole: WholeFile, mark: &str) -> Result<(), Da
     let folder: PathBuf = path.parent().unwrap_or(Path::new(".")).to_owned();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let octets = whole.octets().map_err(error)?;
-    let place = Place::of(&folder, &record_name(&name));
+    let mut place = Place::of(&folder, &record_name(&name));
     let mut file = place.create()?;
     let record = json!({ "made_by": mark, "octets": octets });
     file.write_all(format!("{record}\n").as_bytes())

@@ -17,7 +17,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Creates it under a temporary name.
-    pub(super) fn create(input: &TextInput, place: Place, beginning: &[u8]) -> Result<Self, DatasetError> {
+    pub(super) fn create(input: &TextInput, mut place: Place, beginning: &[u8]) -> Result<Self, DatasetError> {
         let packer = input.pack(place.create()?).map_err(|source| write_error(&place, source))?;
         let mut output = Self { packer, place, rows: 0 };
         output.add(beginning, 0)?;

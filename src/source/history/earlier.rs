@@ -7,6 +7,7 @@ use super::freshness::lifetime;
 use super::texts::{Text, Texts};
 use crate::origin::{Scheme, Target};
 use crate::robots::access::{FetchClass, Flag, Flags};
+use crate::signals::response::ResponseFields;
 use crate::tables::fetches::{BodyHash, Headers, Observation, Redirect, Timestamp};
 
 /// Flags that speak of the body, and stay with its copy.
@@ -35,6 +36,8 @@ pub struct StoredAnswer {
     pub(super) body: Option<Body>,
     pub(super) redirects: Box<[Redirect]>,
     pub(super) texts: Texts,
+    /// What its header fields say of use. An answer from before an outage has none: they are not in the outage's row.
+    pub(super) signals: ResponseFields,
 }
 
 /// An origin without an answer.
@@ -93,11 +96,14 @@ impl Validators {
     }
 }
 
-/// RFC 9110 §8.8.3, ASCII only: octets beyond it, or a tag that was cut, do not come back as they were.
+/// RFC 9110 §8.8.3, ASCII only: octets beyond it, which are kept as `\xNN`, or a tag that was cut, do not come back as
+/// they were.
 fn is_entity_tag(text: &str) -> bool {
     let opaque = text.strip_prefix("W/").unwrap_or(text);
     let inner = opaque.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inner.is_some_and(|inner| inner.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'"'))
+    inner.is_some_and(|inner| {
+        inner.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'"') && !inner.contains("\\x")
+    })
 }
 
 fn is_http_date(text: &str) -> bool {
@@ -106,6 +112,15 @@ fn is_http_date(text: &str) -> bool {
 }
 
 impl Earlier {
+    /// The same with what the header fields of an answer say of use.
+    #[must_use]
+    pub(super) fn with_signals(mut self, signals: &ResponseFields) -> Self {
+        if let Self::Answer(answer) = &mut self {
+            answer.signals = signals.clone();
+        }
+        self
+    }
+
     /// What to do about the target now.
     #[must_use]
     pub fn plan(&self, target: &Target, now: Timestamp) -> Plan {
@@ -217,6 +232,7 @@ impl StoredAnswer {
             last_modified: newer.last_modified.take().or_else(|| self.texts.owned(Text::LastModified)),
             cache_control: newer.cache_control.take().or_else(|| self.texts.owned(Text::CacheControl)),
             server: newer.server.take().or_else(|| self.texts.owned(Text::Server)),
+            signals: self.signals.renewed_by(&newer.signals),
         }
     }
 
@@ -299,6 +315,7 @@ mod tests {
                 Text::CacheControl => cache_control,
                 _ => None,
             }),
+            signals: ResponseFields::default(),
         }
     }
 
@@ -360,6 +377,7 @@ mod tests {
             ("\"a b\"", false),
             ("\"a\"b\"", false),
             ("\"\u{e9}\"", false),
+            ("\"caf\\xE9\"", false),
             ("\"a\r\nX: y\"", false),
             ("", false),
         ] {

@@ -39,6 +39,8 @@ fn seconds(digits: &str) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -65,6 +67,19 @@ mod tests {
             (Some("must-revalidate"), 86_400),
         ] {
             assert_eq!(lifetime(cache_control).as_secs(), expected_s, "{cache_control:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_lifetimes_are_bounded_and_more_words_shorten_them(
+            said in "(max-age|no-store|s-maxage|=|,|\"|[0-9]{1,25}| |.){0,10}",
+            more in "(max-age|no-cache|=|,|\"|[0-9]{1,25}| |.){0,10}",
+        ) {
+            let alone = lifetime(Some(&said));
+            prop_assert!((SHORTEST..=LONGEST).contains(&alone));
+            let both = format!("{said},{more}");
+            prop_assert!(lifetime(Some(&both)) <= alone, "{}", both);
         }
     }
 }

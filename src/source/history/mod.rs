@@ -12,10 +12,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::earlier::Earlier;
-use self::rows::Columns;
+use self::rows::{Columns, FieldRow};
 use super::mark::{Mark, MarkMap};
 use super::snapshot::{Snapshot, SnapshotError};
 use crate::origin::Origin;
+use crate::signals::response::{ResponseFields, SignalField};
 use crate::tables::fetches::{BodyHash, FetchRow, FetchesBuilder, Timestamp};
 
 /// What an earlier run knows of its origins.
@@ -42,6 +43,7 @@ impl History {
     /// A file that cannot be read, or a value that this version does not know.
     pub fn open(snapshot: &Snapshot) -> Result<Self, SnapshotError> {
         let mut history = Self { snapshot: snapshot.clone(), origins: MarkMap::default() };
+        let signals = StoredSignals::read(snapshot)?;
         let mut rows_before = 0;
         for batch in snapshot.fetches() {
             let batch = batch?;
@@ -49,7 +51,9 @@ impl History {
             for row in 0..batch.num_rows() {
                 let fault = |column| SnapshotError::Row { row: rows_before + row + 1, column };
                 if let Some(row) = columns.row(row).map_err(fault)? {
-                    history.add(&row.origin, row.fetch_time, row.earlier);
+                    let fields = signals.of(&row.origin, row.fetch_time);
+                    let earlier = row.earlier.map(|earlier| earlier.with_signals(&fields));
+                    history.add(&row.origin, row.fetch_time, earlier);
                 }
             }
             rows_before += batch.num_rows();
@@ -96,11 +100,54 @@ impl History {
     }
 }
 
+/// What header fields say, by origin, until it is with the answers; few of them have any.
+#[derive(Default)]
+struct StoredSignals(MarkMap<SignalsOfAnswer>);
+
+struct SignalsOfAnswer {
+    fetch_time: Timestamp,
+    /// The place of the last field.
+    place: i32,
+    fields: Vec<SignalField>,
+}
+
+impl StoredSignals {
+    fn read(snapshot: &Snapshot) -> Result<Self, SnapshotError> {
+        let mut stored = Self::default();
+        for batch in snapshot.response_signals() {
+            for row in rows::fields(&batch?) {
+                stored.add(row);
+            }
+        }
+        Ok(stored)
+    }
+
+    fn add(&mut self, row: FieldRow) {
+        let FieldRow { origin, fetch_time, place, field } = row;
+        let new = SignalsOfAnswer { fetch_time, place: 0, fields: Vec::new() };
+        let known = self.0.entry(Mark::of_name(origin.as_str())).or_insert(new);
+        if known.fetch_time < fetch_time {
+            *known = SignalsOfAnswer { fetch_time, place: 0, fields: Vec::new() };
+        }
+        // A field that says several things has as many rows.
+        if known.fetch_time == fetch_time && known.place < place {
+            known.place = place;
+            known.fields.push(field);
+        }
+    }
+
+    fn of(&self, origin: &Origin, fetch_time: Timestamp) -> ResponseFields {
+        let known = self.0.get(&Mark::of_name(origin.as_str())).filter(|known| known.fetch_time == fetch_time);
+        known.map_or_else(ResponseFields::default, |known| known.fields.iter().cloned().collect())
+    }
+}
+
 /// What a row leaves for later, as if it had been read from a snapshot; `None` where nothing of it is used again.
 #[must_use]
 pub fn earlier_of(row: &FetchRow) -> Option<Earlier> {
     let mut rows = FetchesBuilder::default();
     rows.push(row);
     // Through the same door as rows of a snapshot, so that there is one set of rules.
-    Columns::of(&rows.finish()).row(0).ok().flatten()?.earlier
+    let earlier = Columns::of(&rows.finish()).row(0).ok().flatten()?.earlier;
+    earlier.map(|earlier| earlier.with_signals(&row.observation.headers.signals))
 }

@@ -2,12 +2,13 @@
 
 use arrow::array::{Array, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Int16Type, Int64Type, TimestampMicrosecondType};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
 
 use super::earlier::{Body, Earlier, LastCopy, StoredAnswer, StoredOutage};
 use super::texts::{Text, Texts};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag, Flags};
+use crate::signals::response::{FieldName, ResponseFields, SignalField};
 use crate::source::snapshot::of_hex;
 use crate::tables::fetches::{HTTP_VERSIONS, Redirect, Timestamp};
 
@@ -108,6 +109,7 @@ impl Columns {
                 // Nearly every URL is this one; absent stands for it.
                 if which == Text::FinalUrl { text.filter(|url| **url != *robots_url) } else { text }
             }),
+            signals: ResponseFields::default(),
         })
     }
 
@@ -156,6 +158,33 @@ impl Columns {
         };
         statuses.iter().zip(urls.iter()).map(redirect).collect()
     }
+}
+
+/// A field of an answer, as the rows of `response_signals` have it: once for each thing that it says.
+pub(super) struct FieldRow {
+    pub(super) origin: Origin,
+    pub(super) fetch_time: Timestamp,
+    /// Its place among the fields of the answer.
+    pub(super) place: i32,
+    pub(super) field: SignalField,
+}
+
+/// The fields of a batch of `response_signals`. What this version does not know is nothing that it would use again.
+pub(super) fn fields(batch: &RecordBatch) -> Vec<FieldRow> {
+    let (origins, names, values) = (texts(batch, "origin"), texts(batch, "name"), texts(batch, "value"));
+    let times = numbers::<TimestampMicrosecondType>(batch, "fetch_time");
+    let places = numbers::<Int32Type>(batch, "field");
+    let field = |row| {
+        let name = FieldName::from_name(text(&names, row)?)?;
+        let value = text(&values, row).map(|value| value.as_bytes().into());
+        Some(FieldRow {
+            origin: Origin::of_url(text(&origins, row)?.as_bytes()).ok()?,
+            fetch_time: number(&times, row)?,
+            place: number(&places, row)?,
+            field: SignalField { name, value },
+        })
+    };
+    (0..batch.num_rows()).filter_map(field).collect()
 }
 
 const fn column_of(which: Text) -> &'static str {

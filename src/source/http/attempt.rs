@@ -1,5 +1,7 @@
 //! One attempt: the request for an origin's robots.txt, the redirects that it leads to, and what the last answer is.
 
+use std::pin::pin;
+
 use bytes::Bytes;
 use hyper::header::{CONTENT_ENCODING, LOCATION};
 
@@ -11,6 +13,7 @@ use super::observe;
 use super::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::source::coding::{Codings, Decoded};
 use crate::source::history::earlier::Validators;
 use crate::source::redirect::Place;
@@ -87,7 +90,7 @@ impl Fetcher {
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
-        seen.headers = observe::headers(response.headers());
+        seen.headers = observe::headers(response.status(), response.headers());
         if seen.redirects.is_empty() {
             seen.scheme_used = Some(place.origin().scheme());
         }
@@ -160,14 +163,15 @@ impl Fetcher {
         let field = observe::list(answer.response.headers(), &CONTENT_ENCODING).unwrap_or_default();
         let codings = Codings::parse(&field).ok_or(FetchClass::DecodeFailed)?;
         let cap = if codings.is_plain() { self.limits.body_octets } else { self.limits.coded_octets };
-        let RawBody { octets, is_cut, is_unclean } = time.spend(answer.read(cap, self.limits.idle)).await??;
+        let RawBody { octets, is_cut, is_unclean } = time.spend(pin!(answer.read(cap, self.limits.idle))).await??;
         let _window = if codings.has_wide_window() { self.wide_windows.acquire().await.ok() } else { None };
         let Decoded { mut octets, is_cut, is_mislabelled } =
             codings.undo(octets, is_cut, self.limits.body_octets).map_err(|_| FetchClass::DecodeFailed)?;
-        octets.shrink_to_fit();
         if is_cut {
+            drop_half_line(&mut octets);
             seen.flags.insert(Flag::Truncated);
         }
+        octets.shrink_to_fit();
         if is_mislabelled {
             seen.flags.insert(Flag::CodingMislabelled);
         }

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -152,11 +152,11 @@ impl Connector {
     /// line is no work.
     async fn look_up(&self, name: &str, trip: &mut Trip<'_>) -> Result<Vec<IpAddr>, Failure> {
         let Trip { seat, time, .. } = trip;
-        let answer = seat.aside(Aside::LookUp, async {
+        let in_line = async {
             let _one_of_few = self.look_ups.acquire().await.expect("never closed");
-            time.spend(self.ask_for(name)).await
-        });
-        let answer = answer.await?;
+            time.spend(pin!(self.ask_for(name))).await
+        };
+        let answer = seat.aside(Aside::LookUp, pin!(in_line)).await?;
         self.tally.count_look_up(&answer);
         match answer {
             NameAnswer::Addresses(addresses) if !addresses.is_empty() => Ok(addresses),
@@ -211,7 +211,7 @@ impl Connector {
             }
             self.tls.connect(name, tcp).await.map_err(|error| Failure::tls(of_handshake(&error)))
         };
-        time.spend_at_most(left, late, shake_hands).await?.map(Box::new)
+        time.spend_at_most(left, late, pin!(shake_hands)).await?.map(Box::new)
     }
 
     /// Tries the addresses in turn; each gets an equal share of the time that is left.
@@ -252,7 +252,7 @@ impl Connector {
             let turn = self.turn(address, trip).await;
             *waited += start.elapsed();
             let connect = TcpStream::connect(self.socket(address, port));
-            let error = match trip.time.spend_at_most(share, late, connect).await {
+            let error = match trip.time.spend_at_most(share, late, pin!(connect)).await {
                 Ok(Ok(tcp)) => return Ok(Ok((tcp, turn))),
                 Ok(Err(error)) => error,
                 Err(failure) if failure == late => return Ok(Err(FetchClass::ConnectTimeout)),
@@ -265,7 +265,7 @@ impl Connector {
             shortage.count(&self.tally).add_one();
             drop(turn);
             let start = Instant::now();
-            trip.seat.aside(Aside::Wait, sleep(shortage::pause(tries))).await;
+            trip.seat.aside(Aside::Wait, pin!(sleep(shortage::pause(tries)))).await;
             *waited += start.elapsed();
         }
         Ok(Err(FetchClass::ConnectFailed))

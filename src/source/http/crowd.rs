@@ -2,24 +2,24 @@
 //!
 //! Async ends here: the caller reads finished fetches from a plain bounded channel. Where it reads slowly no new
 //! fetch is started, and finished ones keep their seats, so that never more than the limit of bodies is held. Targets
-//! and results cross between threads in batches: waking a thread for each would cost more than many a fetch.
+//! and results cross between threads in batches, and finished fetches are collected before anybody is woken for them:
+//! a wake for each would cost more than many a fetch.
 
 use std::future::pending;
 use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use std::vec;
 
-use tokio::sync::mpsc;
-use tokio::task::{JoinSet, block_in_place};
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Sleep, sleep};
 
 use super::room::{Room, Seat};
 use super::stop::{STOP_GRACE, Stop};
-use super::{Fetched, Fetcher};
+use super::{Fetched, Fetcher, caught};
 use crate::origin::Target;
 use crate::robots::access::FetchClass;
 
@@ -54,6 +54,8 @@ pub fn fetch_all<T: Send + 'static>(
     stop: Stop,
 ) -> Results<T> {
     let (finished, batches) = sync_channel(1);
+    let taken = Arc::<Notify>::default();
+    let outlet = Outlet { finished, taken: Arc::clone(&taken) };
     let (wanted, queue) = mpsc::channel(TARGET_QUEUE);
     thread::spawn(move || {
         let mut targets = targets;
@@ -69,14 +71,14 @@ pub fn fetch_all<T: Send + 'static>(
             Ok(runtime) => {
                 // On the runtime's own threads, where a finished fetch wakes nobody from outside. Where it panics the
                 // results end early, and the caller sees that.
-                let crowd = run(fetcher, Queue::new(queue), concurrency.get(), finished, stop);
+                let crowd = run(fetcher, Queue::new(queue), concurrency.get(), outlet, stop);
                 let _ = runtime.block_on(async { tokio::spawn(crowd).await });
                 runtime.shutdown_background();
             }
-            Err(_) => refuse_all(queue, &finished),
+            Err(_) => refuse_all(queue, &outlet.finished),
         }
     });
-    Results { batches, batch: Vec::new().into_iter() }
+    Results { batches, batch: Vec::new().into_iter(), taken: Taken(taken) }
 }
 
 /// Finished fetches, in the order of their ends.
@@ -84,6 +86,18 @@ pub fn fetch_all<T: Send + 'static>(
 pub struct Results<T> {
     batches: Receiver<Vec<(T, Fetched)>>,
     batch: vec::IntoIter<(T, Fetched)>,
+    // Behind the receiver, so that it goes when that is gone.
+    taken: Taken,
+}
+
+/// Tells that there is place for a batch, or nobody left who wants one.
+#[derive(Debug)]
+struct Taken(Arc<Notify>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }
 
 impl<T> Results<T> {
@@ -97,6 +111,7 @@ impl<T> Results<T> {
                 return Ok(result);
             }
             self.batch = self.batches.recv_timeout(time)?.into_iter();
+            self.taken.0.notify_one();
         }
     }
 }
@@ -110,6 +125,7 @@ impl<T> Iterator for Results<T> {
                 return Some(result);
             }
             self.batch = self.batches.recv().ok()?.into_iter();
+            self.taken.0.notify_one();
         }
     }
 }
@@ -135,9 +151,123 @@ impl<T> Queue<T> {
         }
     }
 
+    /// The next target, where there is one already.
+    fn next_at_hand(&mut self) -> Option<(T, Target)> {
+        if self.batch.len() == 0 {
+            self.batch = self.batches.try_recv().ok()?.into_iter();
+        }
+        self.batch.next()
+    }
+
     fn close(&mut self) {
         self.batches.close();
         self.batch = Vec::new().into_iter();
+    }
+}
+
+/// Fetches that have ended and still have their seats.
+struct Batch<T> {
+    results: Vec<(T, Fetched)>,
+    seats: Vec<Seat>,
+}
+
+/// Where fetches wait from their ends until they are handed over.
+struct Ended<T> {
+    batch: Mutex<Batch<T>>,
+    /// Those that are handed over together.
+    enough: usize,
+}
+
+impl<T> Ended<T> {
+    fn new(enough: usize) -> Self {
+        Self { batch: Mutex::new(Batch { results: Vec::new(), seats: Vec::new() }), enough }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Batch<T>> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self) -> usize {
+        self.lock().seats.len()
+    }
+
+    /// Adds one; the room is told of the first, which does not wait for ever, and of the one that makes enough.
+    fn add(&self, result: (T, Fetched), seat: Seat, room: &Room) {
+        let mut batch = self.lock();
+        batch.results.push(result);
+        batch.seats.push(seat);
+        let count = batch.seats.len();
+        drop(batch);
+        if count == 1 || count == self.enough {
+            room.tell();
+        }
+    }
+
+    fn take(&self) -> Batch<T> {
+        let new = Batch { results: Vec::with_capacity(self.enough), seats: Vec::with_capacity(self.enough) };
+        std::mem::replace(&mut *self.lock(), new)
+    }
+}
+
+/// The way to the caller.
+struct Outlet<T> {
+    finished: SyncSender<Vec<(T, Fetched)>>,
+    /// Comes when the caller has taken a batch, or gone.
+    taken: Arc<Notify>,
+}
+
+impl<T> Outlet<T> {
+    /// Gives finished fetches to the caller when it takes them, and only then their seats to others; whether it still
+    /// wants any.
+    async fn give(&self, batch: Batch<T>) -> bool {
+        let Batch { mut results, seats } = batch;
+        if results.is_empty() {
+            return true;
+        }
+        loop {
+            results = match self.finished.try_send(results) {
+                Ok(()) => break,
+                Err(TrySendError::Disconnected(_)) => return false,
+                Err(TrySendError::Full(results)) => results,
+            };
+            self.taken.notified().await;
+        }
+        drop(seats);
+        true
+    }
+}
+
+/// The fetches of one run.
+struct Crowd<T> {
+    fetcher: Arc<Fetcher>,
+    room: Arc<Room>,
+    ended: Arc<Ended<T>>,
+    /// Begun and not handed over yet.
+    held: usize,
+}
+
+impl<T: Send + 'static> Crowd<T> {
+    /// Begun and not ended yet.
+    fn under_way(&self) -> usize {
+        self.held - self.ended.count()
+    }
+
+    fn begin(&mut self, tag: T, target: Target) {
+        let (fetcher, room, ended) = (Arc::clone(&self.fetcher), Arc::clone(&self.room), Arc::clone(&self.ended));
+        self.held += 1;
+        tokio::spawn(async move {
+            let mut seat = Seat::in_room(Arc::clone(&room));
+            let answer = caught(pin!(fetcher.fetch_from(&mut seat, &target))).await;
+            let answer = answer.unwrap_or_else(|| Fetched::of_class(FetchClass::Internal));
+            ended.add((tag, answer), seat, &room);
+        });
+    }
+
+    /// Hands over what has ended; whether the caller wants more.
+    async fn hand_over(&mut self, outlet: &Outlet<T>) -> bool {
+        let batch = self.ended.take();
+        self.held -= batch.seats.len();
+        outlet.give(batch).await
     }
 }
 
@@ -145,25 +275,34 @@ async fn run<T: Send + 'static>(
     fetcher: Arc<Fetcher>,
     mut queue: Queue<T>,
     concurrency: usize,
-    finished: SyncSender<Vec<(T, Fetched)>>,
+    outlet: Outlet<T>,
     stop: Stop,
 ) {
     let room = Arc::new(Room::new(concurrency, fetcher.look_ups.get(), stop.clone()));
-    let mut under_way = JoinSet::new();
+    let enough = (concurrency / FINISHED_SHARE).clamp(1, FINISHED_BATCH);
+    let ended = Arc::new(Ended::new(enough));
+    let mut crowd = Crowd { fetcher, room: Arc::clone(&room), ended, held: 0 };
     let mut queue_ended = false;
     let mut stopped = pin!(stop.requested());
     let mut grace: Option<Pin<Box<Sleep>>> = None;
     let mut linger: Option<Pin<Box<Sleep>>> = None;
-    let mut batch = Vec::with_capacity(FINISHED_BATCH);
-    let enough = (concurrency / FINISHED_SHARE).clamp(1, FINISHED_BATCH);
     loop {
-        fetcher.tally.under_way.set(under_way.len() as u64);
-        let is_over = queue_ended && under_way.is_empty() || grace.is_some() && room.is_quiet(under_way.len());
-        if batch.len() >= enough || is_over {
+        while !queue_ended && !stop.is_requested() && room.admits(crowd.under_way()) {
+            let Some((tag, target)) = queue.next_at_hand() else { break };
+            crowd.begin(tag, target);
+        }
+        let (ended, under_way) = (crowd.ended.count(), crowd.under_way());
+        crowd.fetcher.tally.under_way.set(under_way as u64);
+        let is_over = queue_ended && under_way == 0 || grace.is_some() && room.is_quiet(under_way);
+        if ended >= enough || is_over {
             linger = None;
-            if !hand_over(&mut batch, &finished) || is_over {
+            if !crowd.hand_over(&outlet).await || is_over {
                 return;
             }
+            continue;
+        }
+        if ended > 0 && linger.is_none() {
+            linger = Some(Box::pin(sleep(LINGER)));
         }
         tokio::select! {
             biased;
@@ -173,50 +312,22 @@ async fn run<T: Send + 'static>(
                 grace = Some(Box::pin(sleep(STOP_GRACE)));
             }
             () = end_of(&mut grace) => {
-                hand_over(&mut batch, &finished);
+                crowd.hand_over(&outlet).await;
                 return;
-            }
-            Some(done) = under_way.join_next() => {
-                batch.push(done.expect("a fetch catches its panics, and none is aborted here"));
-                linger.get_or_insert_with(|| Box::pin(sleep(LINGER)));
             }
             () = end_of(&mut linger) => {
                 linger = None;
-                if !hand_over(&mut batch, &finished) {
+                if !crowd.hand_over(&outlet).await {
                     return;
                 }
             }
-            next = queue.next(), if !queue_ended && room.admits(under_way.len()) => match next {
-                Some((tag, target)) => {
-                    let fetcher = Arc::clone(&fetcher);
-                    let mut seat = Seat::in_room(Arc::clone(&room));
-                    under_way.spawn(async move {
-                        let answer = fetcher.fetch_from(&mut seat, &target).await;
-                        (tag, answer, seat)
-                    });
-                }
+            next = queue.next(), if !queue_ended && room.admits(under_way) => match next {
+                Some((tag, target)) => crowd.begin(tag, target),
                 None => queue_ended = true,
             },
             () = room.changed() => {}
         }
     }
-}
-
-/// Gives finished fetches to the caller, and only then their seats to others; whether the caller still wants them.
-fn hand_over<T>(batch: &mut Vec<(T, Fetched, Seat)>, finished: &SyncSender<Vec<(T, Fetched)>>) -> bool {
-    if batch.is_empty() {
-        return true;
-    }
-    let (results, seats): (Vec<_>, Vec<Seat>) =
-        batch.drain(..).map(|(tag, fetched, seat)| ((tag, fetched), seat)).unzip();
-    let is_wanted = match finished.try_send(results) {
-        Ok(()) => true,
-        Err(TrySendError::Disconnected(_)) => false,
-        // The caller is slow: other threads take over what this one has to do meanwhile.
-        Err(TrySendError::Full(results)) => block_in_place(|| finished.send(results).is_ok()),
-    };
-    drop(seats);
-    is_wanted
 }
 
 /// Never comes where there is nothing to wait for.

@@ -19,12 +19,11 @@ use hyper::header::{
 };
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::time::timeout;
 
 use super::connect::Wire;
 use super::failure::Failure;
 use super::limits::FetchLimits;
-use super::trip::TimeLeft;
+use super::trip::{TimeLeft, within};
 use crate::robots::access::{FetchClass, Reason};
 use crate::source::history::earlier::Validators;
 use crate::source::redirect::Place;
@@ -83,7 +82,11 @@ pub(super) async fn ask(
         builder(limits).handshake(TokioIo::new(wire)).await.map_err(|_| FetchClass::ProtocolError)?;
     let mut line = Line { connection: Box::pin(connection), is_over: false, is_tls };
     let late = Failure::timeout(Reason::Headers);
-    match time.spend_at_most(limits.headers, late, line.drive(sender.send_request(request))).await? {
+    let answer = {
+        let sent = pin!(sender.send_request(request));
+        time.spend_at_most(limits.headers, late, pin!(line.drive(sent))).await?
+    };
+    match answer {
         Ok(response) => Ok(Answer { response, line }),
         Err(error) if tls_cause(&error).is_some() => Err(Failure::tls(Reason::Handshake)),
         Err(_) => Err(FetchClass::ProtocolError.into()),
@@ -152,15 +155,16 @@ impl Answer {
         let mut incoming = response.into_body();
         let mut body = RawBody { octets: Vec::new(), is_cut: false, is_unclean: false };
         loop {
-            let frame = match timeout(idle, line.drive(incoming.frame())).await {
-                Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(error))) if is_close_delimited && line.is_tls && is_early_end(&error) => {
+            let frame = within(idle, pin!(line.drive(incoming.frame()))).await;
+            let frame = match frame {
+                Some(Some(Ok(frame))) => frame,
+                Some(Some(Err(error))) if is_close_delimited && line.is_tls && is_early_end(&error) => {
                     body.is_unclean = true;
                     return Ok(body);
                 }
-                Ok(Some(Err(error))) => return Err(of_body_error(&error).into()),
-                Ok(None) => return Ok(body),
-                Err(_) => return Err(Failure::timeout(Reason::Idle)),
+                Some(Some(Err(error))) => return Err(of_body_error(&error).into()),
+                Some(None) => return Ok(body),
+                None => return Err(Failure::timeout(Reason::Idle)),
             };
             // Trailers are of no use here.
             let Ok(data) = frame.into_data() else { continue };

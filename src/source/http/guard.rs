@@ -122,6 +122,8 @@ fn carried_v4(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::origin::{Origin, Target};
 
@@ -321,6 +323,39 @@ mod tests {
         }
         for name in ["localhost.test", "notlocalhost", "local.host"] {
             assert!(!is_local_name(name), "{name}");
+        }
+    }
+
+    /// An IPv4 address in one of the spellings that URLs allow: fewer parts, and octal or hexadecimal ones.
+    fn spelt(address: Ipv4Addr, parts: usize, bases: [u8; 4]) -> String {
+        let octets = address.octets();
+        let (own, rest) = octets.split_at(parts - 1);
+        let last = rest.iter().fold(0_u32, |number, octet| number << 8 | u32::from(*octet));
+        let numbers = own.iter().map(|octet| u32::from(*octet)).chain([last]);
+        let spell = |(number, base): (u32, u8)| match base % 3 {
+            0 => number.to_string(),
+            1 => format!("0{number:o}"),
+            _ => format!("0x{number:X}"),
+        };
+        numbers.zip(bases).map(spell).collect::<Vec<_>>().join(".")
+    }
+
+    proptest! {
+        #[test]
+        fn no_spelling_hides_an_address(number: u32, is_short: bool, parts in 1_usize..5, bases: [u8; 4]) {
+            // Half of them begin as blocked ranges do.
+            let first = [0, 10, 127, 169, 172, 192, 198, 224][number as usize % 8];
+            let number = if is_short { u32::from_be_bytes([first, 0, 0, 0]) | number >> 8 } else { number };
+            let v4 = Ipv4Addr::from(number);
+            prop_assert_eq!(address(&spelt(v4, parts, bases)), IpAddr::V4(v4));
+            let passes = Guard::default().lets_pass(IpAddr::V4(v4));
+            let is_special = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast();
+            prop_assert!(!passes || !(is_special || v4.is_documentation() || v4.is_broadcast() || v4.is_unspecified()));
+            let [high, low] = [(number >> 16) as u16, (number & 0xFFFF) as u16];
+            for v6 in [v4.to_ipv6_mapped(), Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low)] {
+                prop_assert_eq!(address(&format!("[{v6}]")), IpAddr::V6(v6));
+                prop_assert_eq!(Guard::default().lets_pass(IpAddr::V6(v6)), passes, "{} in {}", v4, v6);
+            }
         }
     }
 }

@@ -40,6 +40,8 @@ fn near(two_digits: i16, now_s: i64) -> Option<i16> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// 2026-11-30T12:00:00Z.
@@ -84,5 +86,32 @@ mod tests {
             assert_eq!(parse(text, NOW_S), None, "{text}");
         }
         assert!(parse("Thu, 31 Dec 2016 23:59:60 GMT", NOW_S).is_some(), "a leap second");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_date_or_none(
+            text in "([A-Z][a-z]{2}|[0-9]{1,5}|[0-9]{2}:[0-9]{2}:[0-9]{2}|GMT|.|[ ,-]){0,12}",
+            now_s: i64,
+        ) {
+            if let Some(second) = parse(&text, now_s) {
+                prop_assert!(jiff::Timestamp::from_second(second).is_ok());
+            }
+        }
+
+        #[test]
+        fn every_second_of_four_digits_is_read_in_three_forms(second in -62_167_219_200_i64..253_402_207_201) {
+            let time = TimeZone::UTC.to_datetime(jiff::Timestamp::from_second(second).expect("in range"));
+            let (year, month, day) = (time.year(), MONTHS[usize::from(time.month().unsigned_abs()) - 1], time.day());
+            let clock = format!("{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second());
+            for text in [
+                format!("Xxx, {day:02} {month} {year:04} {clock} GMT"),
+                format!("Xxx {month} {day:2} {clock} {year:04}"),
+            ] {
+                prop_assert_eq!(parse(&text, NOW_S), Some(second), "{}", text);
+            }
+            let text = format!("Xxxday, {day:02}-{month}-{:02} {clock} GMT", year % 100);
+            prop_assert_eq!(parse(&text, second), Some(second), "{}", text);
+        }
     }
 }

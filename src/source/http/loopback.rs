@@ -319,6 +319,21 @@ async fn bodies() {
 }
 
 #[tokio::test]
+async fn half_a_rule_is_no_rule() {
+    let cap = limits::BODY_OCTETS;
+    let mut body = b"User-agent: *\nDisallow: /p\n#".to_vec();
+    let kept = body.len() - 1;
+    body.resize(cap - b"\nDisallow: /".len(), b'x');
+    body.extend_from_slice(b"\nDisallow: /admin/\n");
+    let answer = say(sized("200 OK", "", &body));
+    let server = Server::plain(move |_| answer.clone()).await;
+    let fetched = fetch_plain(&server, "http://a.test").await;
+    let read = fetched.body.expect("a body");
+    assert!(read.ends_with(b"x\n") && read.len() > kept, "the half line is dropped, and no more");
+    assert!(fetched.observation.flags.contains(Flag::Truncated));
+}
+
+#[tokio::test]
 async fn what_is_no_http_answer() {
     let field = "X: y\r\n";
     for (act, expected) in [

@@ -268,7 +268,7 @@ impl Fetcher {
         let start = Instant::now();
         let mut seen = Observation::of_class(FetchClass::Internal, None);
         let mut trip = Trip { seat, time: TimeLeft::new(&self.limits), validators };
-        let ending = caught(self.ask_until_clear(target, &mut seen, &mut trip)).await;
+        let ending = caught(pin!(self.ask_until_clear(target, &mut seen, &mut trip))).await;
         let ending = ending.unwrap_or_else(|| Failure::from(FetchClass::Internal).into());
         seen.fetch_time = Some(self.clock.now_micros());
         seen.elapsed_ms = i64::try_from(start.elapsed().as_millis()).ok();
@@ -312,7 +312,7 @@ impl Fetcher {
                 pause
             }
         };
-        seat.aside(Aside::Wait, sleep(pause)).await;
+        seat.aside(Aside::Wait, pin!(sleep(pause))).await;
     }
 
     /// One attempt. Of those before it only their number stays, and what led to this scheme.
@@ -339,7 +339,8 @@ fn gave_no_connection(ending: &Ending) -> bool {
     }
 }
 
-/// What the future gives; `None` where it panics.
+/// What the future gives; `None` where it panics. Here and elsewhere callers pin what they pass on: a future that is
+/// moved into another has its place in it twice.
 async fn caught<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

@@ -2,12 +2,13 @@
 
 use std::time::SystemTime;
 
-use hyper::Version;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, RETRY_AFTER, SERVER,
 };
+use hyper::{StatusCode, Version};
 
 use super::http_date;
+use crate::signals::response::ResponseFields;
 use crate::source::clock::micros;
 use crate::tables::fetches::Headers;
 use crate::tables::text::{of_octets, of_octets_cut};
@@ -15,11 +16,12 @@ use crate::tables::text::{of_octets, of_octets_cut};
 /// Octets kept of a header field: validators and dates are far shorter.
 pub(super) const FIELD_OCTETS: usize = 1024;
 
-/// The header fields that the table keeps.
-pub(super) fn headers(map: &HeaderMap) -> Headers {
+/// The header fields that are kept of an answer with this status.
+pub(super) fn headers(status: StatusCode, map: &HeaderMap) -> Headers {
     let kept = |octets: &[u8]| of_octets_cut(octets, FIELD_OCTETS).into_owned();
     let first = |name: HeaderName| map.get(name).map(|value| kept(value.as_bytes()));
     let all = |name: HeaderName| list(map, &name).map(|octets| kept(&octets));
+    let fields = map.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
     Headers {
         content_type: first(CONTENT_TYPE),
         content_encoding: all(CONTENT_ENCODING),
@@ -27,6 +29,7 @@ pub(super) fn headers(map: &HeaderMap) -> Headers {
         last_modified: first(LAST_MODIFIED),
         cache_control: all(CACHE_CONTROL),
         server: first(SERVER),
+        signals: ResponseFields::of(status.as_u16(), fields),
     }
 }
 
@@ -64,6 +67,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use hyper::header::HeaderValue;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -93,9 +97,19 @@ mod tests {
         map.append(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         map.append(CONTENT_ENCODING, HeaderValue::from_static("br"));
         map.append(SERVER, HeaderValue::from_bytes(b"caf\xC3\xA9 \xFF").expect("allowed octets"));
-        let headers = headers(&map);
+        let headers = headers(StatusCode::OK, &map);
         assert_eq!(headers.content_encoding.as_deref(), Some("gzip, br"));
         assert_eq!(headers.server.as_deref(), Some("caf\u{e9} \\xFF"));
         assert_eq!(headers.etag, None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_retry_after_is_no_time_or_one_to_come(value in "[0-9]{1,25}|[ -~]{0,40}|.{0,40}", now_s in 0_u64..1 << 40) {
+            let Ok(value) = HeaderValue::from_str(&value) else { return Ok(()) };
+            let map = HeaderMap::from_iter([(RETRY_AFTER, value)]);
+            let seconds = retry_after_s(&map, UNIX_EPOCH + Duration::from_secs(now_s));
+            prop_assert!(seconds.is_none_or(|seconds| seconds >= 0));
+        }
     }
 }

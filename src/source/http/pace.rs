@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -90,7 +91,7 @@ impl Pace {
             }
             (slot, next)
         };
-        let (slot, mut next) = seat.aside(Aside::Wait, in_line).await;
+        let (slot, mut next) = seat.aside(Aside::Wait, pin!(in_line)).await;
         // Others in line wait for the seat too: else those who got one together would begin together.
         seat.take().await;
         *next = Instant::now() + self.interval;

@@ -61,9 +61,14 @@ impl Room {
         under_way <= [Aside::Wait, Aside::LookUp, Aside::Queue].map(|aside| self.count(aside)).iter().sum()
     }
 
-    /// Comes when somebody steps aside or back.
+    /// Comes when somebody steps aside or back, or tells.
     pub(super) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
+    }
+
+    /// Lets [`Self::changed`] come.
+    pub(super) fn tell(&self) {
+        self.changed.notify_one();
     }
 
     fn count(&self, aside: Aside) -> usize {

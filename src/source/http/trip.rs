@@ -1,9 +1,12 @@
 //! What one fetch has while it is under way: its seat, and the time left for work.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::task::unconstrained;
+use tokio::time::{Instant, sleep_until};
 
 use super::failure::Failure;
 use super::limits::FetchLimits;
@@ -61,13 +64,37 @@ impl TimeLeft {
         future: F,
     ) -> Result<F::Output, Failure> {
         let left = self.attempt.min(self.origin);
-        let start = Instant::now();
-        let result = timeout(left.min(limit), future).await;
-        let spent = start.elapsed();
+        let (result, spent) = timed(left.min(limit), future).await;
         self.attempt = self.attempt.saturating_sub(spent);
         self.origin = self.origin.saturating_sub(spent);
-        result.map_err(|_| if left <= limit { Failure::timeout(Reason::Total) } else { or })
+        result.ok_or_else(|| if left <= limit { Failure::timeout(Reason::Total) } else { or })
     }
+}
+
+/// Waits for the future as long as the limit.
+pub(super) async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
+    timed(limit, future).await.0
+}
+
+/// Waits for the future as long as the limit, and says how long that took. What comes at once needs neither timer nor
+/// clock.
+async fn timed<F: Future>(limit: Duration, future: F) -> (Option<F::Output>, Duration) {
+    let mut future = pin!(future);
+    let mut timer = pin!(None);
+    let mut start = None;
+    let output = poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        if start.is_none() {
+            let now = *start.insert(Instant::now());
+            // A future that keeps the thread busy does not keep its timer from coming.
+            timer.set(Some(unconstrained(sleep_until(now + limit))));
+        }
+        timer.as_mut().as_pin_mut().map_or(Poll::Pending, |timer| timer.poll(cx).map(|()| None))
+    });
+    let output = output.await;
+    (output, start.map_or(Duration::ZERO, |start| start.elapsed()))
 }
 
 #[cfg(test)]

@@ -191,6 +191,8 @@ impl Delimited {
             self.stream.consume(used);
             if end.is_some() {
                 if fill(&mut self.stream)?.first() != Some(&b'"') {
+                    // A CR within quotes belongs to no CR LF.
+                    field.last = None;
                     return Ok(());
                 }
                 self.stream.consume(1);
@@ -326,6 +328,10 @@ mod tests {
             );
         }
         assert_eq!(read("a,b\n1,\"x\n2,y\n", 8), ["a|b", "Quote(2)"]);
+        assert_eq!(
+            read("a,b\n1,\"x\r\"\r\n2,\"\r\"\n", 8),
+            ["a|b", "2 Whole Some(1) \"x\\r\"", "3 Whole Some(2) \"\\r\""]
+        );
         assert_eq!(read("", 8), [""]);
     }
 

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Map;
 
+use super::status::STATUS;
 use super::{Chosen, Row, Rows, RowsError, unpacked};
-use crate::source::captures::time_of;
 use crate::source::json_path::{self, Found, Path as Keys, Value};
+use crate::source::time::TIME;
+use crate::source::told::{Reading, Told};
 
 /// Octets of the longest line: a body with every octet escaped, and some more.
 pub(super) const LINE_OCTETS: u64 = 128 << 20;
@@ -105,8 +107,8 @@ impl Values {
         Some(Row {
             url: url.and_then(text),
             body: body.and_then(text),
-            status: status.and_then(|status| number(status)),
-            time: time.and_then(|time| self::time(time)),
+            status: status.map_or(Told::Nothing, |status| told(status, &STATUS)),
+            time: time.map_or(Told::Nothing, |time| told(time, &TIME)),
         })
     }
 }
@@ -115,16 +117,12 @@ fn text(value: &mut Value) -> Option<Vec<u8>> {
     (value.found == Found::Text).then(|| std::mem::take(&mut value.octets))
 }
 
-fn number(value: &Value) -> Option<i64> {
-    let is_number = matches!(value.found, Found::Text | Found::Number);
-    std::str::from_utf8(&value.octets).ok().filter(|_| is_number)?.trim().parse().ok()
-}
-
-/// RFC 3339, or seconds since 1970.
-fn time(value: &Value) -> Option<i64> {
+fn told<T: Copy>(value: &Value, reading: &Reading<T>) -> Told<T> {
     match value.found {
-        Found::Text => time_of(std::str::from_utf8(&value.octets).ok()?),
-        _ => number(value)?.checked_mul(1_000_000),
+        Found::Missing | Found::Null => Told::Nothing,
+        Found::Text => reading.of_text(&value.octets),
+        Found::Number => reading.of_digits(&value.octets),
+        Found::Other | Found::Unreadable => Told::Unreadable,
     }
 }
 
@@ -145,12 +143,12 @@ mod tests {
         let expected = Row {
             url: Some(b"https://a.test/".to_vec()),
             body: Some(b"x\0".to_vec()),
-            status: Some(404),
-            time: Some(1_704_067_200_000_000),
+            status: Told::This(404),
+            time: Told::This(1_704_067_200_000_000),
         };
         let mut values = Values::of(&columns, true);
         assert_eq!(values.row(line), Some(expected.clone()));
-        assert_eq!(values.row(b"{\"body\":7,\"t\":1}"), Some(Row { time: Some(1_000_000), ..Row::default() }));
+        assert_eq!(values.row(b"{\"body\":7,\"t\":1}"), Some(Row { time: Told::This(1_000_000), ..Row::default() }));
         assert_eq!(values.row(b"[1]"), None);
         assert_eq!(values.row(br#"{"page":{"url":"https://a.test/"},"body":"\ud800"}"#), None);
         assert_eq!(Values::of(&columns, false).row(line), Some(Row { body: None, ..expected }));

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
+use super::status::STATUS;
 use super::{Chosen, Row, Rows, RowsError};
-use crate::source::captures::time_of;
 use crate::source::contained;
+use crate::source::time;
+use crate::source::told::Told;
 
 /// Rows decoded at once; bodies are large, so few.
 const BATCH_ROWS: usize = 8_192;
@@ -80,8 +82,8 @@ impl Batches {
         let urls = cast(&column(batch, &self.columns.url)?, &DataType::Binary)?;
         let body = self.with_bodies.then(|| column(batch, &self.columns.body)).transpose()?;
         let body = body.map(|body| cast(&body, &DataType::Binary)).transpose()?;
-        let status = optional(&self.columns.status)?.map(|status| cast(&status, &DataType::Int64)).transpose()?;
-        let time = optional(&self.columns.time)?.map(|time| times(&time)).transpose()?;
+        let status = optional(&self.columns.status)?.map(|status| STATUS.of_column(&status)).transpose()?;
+        let time = optional(&self.columns.time)?.map(|time| time::of_column(&time)).transpose()?;
         let octets = |column: &ArrayRef, row: usize| {
             let column = column.as_binary::<i32>();
             column.is_valid(row).then(|| column.value(row).to_vec())
@@ -89,11 +91,8 @@ impl Batches {
         let row = |row: usize| Row {
             url: octets(&urls, row),
             body: body.as_ref().and_then(|body| octets(body, row)),
-            status: status.as_ref().and_then(|status| {
-                let status = status.as_primitive::<Int64Type>();
-                status.is_valid(row).then(|| status.value(row))
-            }),
-            time: time.as_ref().and_then(|times| times[row]),
+            status: status.as_ref().map_or(Told::Nothing, |status| status[row]),
+            time: time.as_ref().map_or(Told::Nothing, |times| times[row]),
         };
         Ok((0..batch.num_rows()).map(row).collect())
     }
@@ -122,25 +121,5 @@ fn plain(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Dictionary(_, values) => cast(column, values).unwrap_or_else(|_| Arc::clone(column)),
         _ => Arc::clone(column),
-    }
-}
-
-/// Times in microseconds: of a column of times, of RFC 3339 texts, or of seconds since 1970.
-fn times(column: &ArrayRef) -> Result<Vec<Option<i64>>, ArrowError> {
-    match column.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            let texts = cast(column, &DataType::Utf8)?;
-            Ok(texts.as_string::<i32>().iter().map(|text| text.and_then(time_of)).collect())
-        }
-        kind if kind.is_integer() => {
-            let seconds = cast(column, &DataType::Int64)?;
-            let seconds = seconds.as_primitive::<Int64Type>().iter();
-            Ok(seconds.map(|seconds| seconds.and_then(|seconds| seconds.checked_mul(1_000_000))).collect())
-        }
-        kind => {
-            let zone = if let DataType::Timestamp(_, zone) = kind { zone.clone() } else { None };
-            let times = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, zone))?;
-            Ok(times.as_primitive::<TimestampMicrosecondType>().iter().collect())
-        }
     }
 }

@@ -6,8 +6,10 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
+use super::status::STATUS;
 use super::{Chosen, Row, Rows, RowsError};
-use crate::source::captures::time_of;
+use crate::source::time::TIME;
+use crate::source::told::{Reading, Told};
 
 /// The first octets of every database.
 pub(super) const MAGIC: &[u8] = b"SQLite format 3";
@@ -156,24 +158,17 @@ fn row_of(row: &rusqlite::Row<'_>) -> Result<Row, rusqlite::Error> {
     Ok(Row {
         url: octets(row.get_ref(1)?),
         body: octets(row.get_ref(2)?),
-        status: number(row.get_ref(3)?),
-        time: time(row.get_ref(4)?),
+        status: told(row.get_ref(3)?, &STATUS),
+        time: told(row.get_ref(4)?, &TIME),
     })
 }
 
-fn number(value: ValueRef<'_>) -> Option<i64> {
+fn told<T: Copy>(value: ValueRef<'_>, reading: &Reading<T>) -> Told<T> {
     match value {
-        ValueRef::Integer(number) => Some(number),
-        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
-        _ => None,
-    }
-}
-
-/// RFC 3339, or seconds since 1970.
-fn time(value: ValueRef<'_>) -> Option<i64> {
-    match value {
-        ValueRef::Text(text) => time_of(std::str::from_utf8(text).ok()?),
-        other => number(other)?.checked_mul(1_000_000),
+        ValueRef::Null => Told::Nothing,
+        ValueRef::Integer(number) => Told::read((reading.integer)(number)),
+        ValueRef::Real(number) => Told::read((reading.float)(number)),
+        ValueRef::Text(octets) | ValueRef::Blob(octets) => reading.of_text(octets),
     }
 }
 
@@ -208,7 +203,7 @@ mod tests {
             let row = &read[1_499];
             assert_eq!(
                 (row.url.as_deref(), row.status, row.time),
-                (Some(&b"https://n1500.test/"[..]), Some(404), Some(1_500_000_000))
+                (Some(&b"https://n1500.test/"[..]), Told::This(404), Told::This(1_500_000_000))
             );
             assert_eq!(row.body.is_some(), with_bodies);
         }

@@ -4,6 +4,7 @@
 //! fields are renamed (`X-Crawl-Content-Encoding`), as Common Crawl does. So the octets have the last word.
 
 use crate::robots::access::{FetchClass, Flag, Flags};
+use crate::signals::response::{FieldName, ResponseFields};
 use crate::source::coding::Codings;
 use crate::source::folder::BODY_OCTETS;
 use crate::tables::fetches::{HTTP_VERSIONS, Headers};
@@ -87,7 +88,7 @@ impl<'a> Answer<'a> {
         values.next().filter(|_| values.next().is_none())
     }
 
-    /// The header fields that the table keeps, as the server sent them.
+    /// The header fields that are kept, as the server sent them.
     pub(super) fn headers(&self) -> Headers {
         let kept = |octets: &[u8]| of_octets_cut(octets, FIELD_OCTETS).into_owned();
         let first = |name| self.values(name).next().map(kept);
@@ -99,7 +100,21 @@ impl<'a> Answer<'a> {
             last_modified: first("Last-Modified"),
             cache_control: all("Cache-Control"),
             server: first("Server"),
+            signals: ResponseFields::of(self.status, self.sent_fields()),
         }
+    }
+
+    /// The fields under the names that they had on the wire. A renamed one counts where no other has its name.
+    fn sent_fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        let is_there = |name: &&FieldName| self.values(name.as_str()).next().is_some();
+        let there: Vec<FieldName> = FieldName::ALL.iter().filter(is_there).copied().collect();
+        self.fields.iter().filter_map(move |(name, value)| {
+            let parts = name.split_at_checked(CRAWL_PREFIX.len());
+            match parts.filter(|(prefix, _)| prefix.eq_ignore_ascii_case(CRAWL_PREFIX.as_bytes())) {
+                None => Some((*name, *value)),
+                Some((_, name)) => FieldName::of(name).filter(|name| !there.contains(name)).map(|_| (name, *value)),
+            }
+        })
     }
 
     /// What `Retry-After` says in seconds.

@@ -8,6 +8,7 @@ use super::record::{Head, Item, Kind, Record, Records};
 use super::{WarcError, WarcFiles, target, target_uri};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::source::captures::{Capture, Index};
 use crate::source::folder::BODY_OCTETS;
 use crate::source::mark::Mark;
@@ -112,7 +113,7 @@ impl<'a> Readers<'a> {
         if let Some(address) = record.head.field("WARC-IP-Address") {
             seen.remote_ip = Some(of_octets(address).into_owned());
         }
-        let is_not_modified = Answer::of(&record.block).is_some_and(|answer| answer.status == 304);
+        let is_not_modified = is_not_modified(&record);
         if record.head.kind() != Kind::Revisit && !is_not_modified {
             return Ok(whole(place, record, seen));
         }
@@ -121,10 +122,12 @@ impl<'a> Readers<'a> {
             return Ok(Step::End(End::of(FetchClass::NotCollected)));
         };
         let is_not_modified = is_not_modified || names_not_modified(&record.head);
+        let newer = seen.headers.signals.clone();
         let step = whole(place, earlier, seen);
         if is_not_modified && matches!(&step, Step::End(end) if end.class.has_body()) {
             seen.flags.insert(Flag::Revalidated);
             seen.status = Some(304);
+            seen.headers.signals = seen.headers.signals.renewed_by(&newer);
         }
         Ok(step)
     }
@@ -135,6 +138,10 @@ impl<'a> Readers<'a> {
         let url = named.as_ref().unwrap_or(place).url();
         let Some(capture) = self.index.get(Mark::of_name(&url)).and_then(|entry| entry.whole) else { return Ok(None) };
         let earlier = self.record(capture)?;
+        // One that names another in its turn holds no answer.
+        if is_not_modified(&earlier) {
+            return Ok(None);
+        }
         let digest = |head: &Head| head.field("WARC-Payload-Digest").map(<[u8]>::to_ascii_lowercase);
         // Where one of them says nothing of its payload, the name has to do.
         let is_same = match (digest(head), digest(&earlier.head)) {
@@ -169,6 +176,11 @@ impl<'a> Readers<'a> {
 enum Step {
     To(Place),
     End(End),
+}
+
+/// Whether a message says 304; the body of a resource is none.
+fn is_not_modified(record: &Record) -> bool {
+    record.head.kind() != Kind::Resource && Answer::of(&record.block).is_some_and(|answer| answer.status == 304)
 }
 
 fn names_not_modified(head: &Head) -> bool {
@@ -257,6 +269,9 @@ fn read_body(body: Body, reason: Option<Reason>, seen: &mut Observation) -> End 
     let Body { mut octets, mut is_cut, flags } = body;
     is_cut |= octets.len() > BODY_OCTETS;
     octets.truncate(BODY_OCTETS);
+    if is_cut {
+        drop_half_line(&mut octets);
+    }
     let utf8 = std::str::from_utf8(&octets);
     let is_utf8 = utf8.map_or_else(|error| is_cut && error.error_len().is_none(), |_| true);
     for (flag, holds) in [

@@ -28,14 +28,15 @@ use super::mark::Mark;
 use super::redirect::Place;
 use crate::robots::access::Reason;
 use crate::tables::captures::Fault;
+use answer::Answer;
 pub use follow::{HOPS_MAX, Readers, Seen};
 use member::Packing;
 use record::{Head, Item, Kind, Record, Records};
 
 /// Octets by which a file is known.
 const MAGIC_OCTETS: u64 = 64;
-/// Octets of a block that tell its status.
-const STATUS_OCTETS: usize = 64;
+/// Octets of a block that tell its status, also behind an interim answer.
+const STATUS_OCTETS: usize = 1024;
 /// How the files of a folder end that are read.
 const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
 
@@ -215,10 +216,11 @@ fn add_record(index: &mut FileIndex, file: u32, record: &Record) {
     }
     match target(&record.head) {
         Ok(place) => {
-            let is_not_modified = record.block.get(9..12) == Some(b"304");
+            let is_not_modified = Answer::of(&record.block).is_some_and(|answer| answer.status == 304);
+            let time = index.time(record.head.time(), record.at);
             index.captures.push(Found {
                 url: Mark::of_name(&place.url()),
-                capture: Capture::new(record.head.time(), file, record.at, record.head.length),
+                capture: Capture::new(time, file, record.at, record.head.length),
                 is_robots_txt: place.is_robots_txt(),
                 is_whole: kind == Kind::Resource || (kind == Kind::Response && !is_not_modified),
             });
@@ -310,14 +312,14 @@ pub fn survey(octets: &[u8]) -> (usize, u64, u64) {
         match item {
             Item::Damage(damage) => index.damage(damage),
             Item::Record(record) => {
-                if let Some(answer) = answer::Answer::of(&record.block) {
+                if let Some(answer) = Answer::of(&record.block) {
                     drop(answer.body(false));
                 }
                 add_record(&mut index, 0, &record);
             }
         }
     }
-    (index.captures.len(), index.other_records + index.other_schemes, index.damaged)
+    (index.captures.len(), index.other_records + index.other_schemes, index.faults.total())
 }
 
 #[cfg(test)]

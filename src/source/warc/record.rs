@@ -7,6 +7,8 @@ use std::io::{self, BufRead, Read, Seek};
 
 use super::member::{Members, Packing, RECORD_MAGIC, skip_line_ends};
 use crate::source::captures::Damage;
+use crate::source::time::TIME;
+use crate::source::told::Told;
 use crate::tables::captures::Fault;
 use crate::tables::fetches::Timestamp;
 
@@ -84,9 +86,9 @@ impl Head {
         }
     }
 
-    /// When the record was made; `None` where it does not say so in a way that can be read.
-    pub(super) fn time(&self) -> Option<Timestamp> {
-        std::str::from_utf8(self.field("WARC-Date")?).ok().and_then(crate::source::captures::time_of)
+    /// When the record was made.
+    pub(super) fn time(&self) -> Told<Timestamp> {
+        self.field("WARC-Date").map_or(Told::Nothing, |date| TIME.of_text(date))
     }
 }
 

@@ -38,7 +38,7 @@ impl RunTableFile {
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create_part(folder: &Path, table: Table, part: u32, schema: RunSchema) -> Result<Self, SinkError> {
-        let place = Place::of_table(folder, table, part)?;
+        let mut place = Place::of_table(folder, table, part)?;
         let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
         let writer = SerializedFileWriter::new(
             file,
