@@ -100,7 +100,7 @@ fn append(value: &[u8], matching: Matching, texts: &mut Vec<u8>) -> Shape {
     let mut pieces = body[..end].split(|octet| *octet == b'*');
     // Most values have nothing but their stars and their end that is not in normal form already.
     let is_normal = is_plain(body, Form::RULE) && memchr(b'$', body).is_none();
-    let mut add = |piece: &[u8], texts: &mut Vec<u8>| {
+    let add = |piece: &[u8], texts: &mut Vec<u8>| {
         if is_normal { texts.extend_from_slice(piece) } else { normalise(piece, form, texts) }
     };
     add(pieces.next().unwrap_or_default(), texts);

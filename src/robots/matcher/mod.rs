@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use self::automaton::{Automaton, Transitions};
 use self::cost::Size;
 use self::literals::Literals;
-use self::rules::{NO_PLACE, Place, Rules, small};
+use self::rules::{NO_PLACE, Place, Rules};
 use self::scan::Scan;
 use super::access::names;
 use super::lex::Line;
