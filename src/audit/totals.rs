@@ -54,7 +54,9 @@ impl Classes {
     #[must_use]
     pub fn of_counts(count: impl Fn(FetchClass) -> u64) -> Self {
         let mut classes = Self::default();
-        FetchClass::ALL.iter().for_each(|class| classes.0[*class as usize] = count(*class));
+        for class in FetchClass::ALL.iter().copied() {
+            classes.0[class as usize] = count(class);
+        }
         classes
     }
 
