@@ -1,6 +1,7 @@
 //! Where the URL of a row stands: a column, a field of a struct, or a member of JSON in a text column; and names that
 //! clash.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BinaryViewBuilder, RecordBatch};
@@ -88,7 +89,7 @@ impl ColumnPath {
         Ok(array)
     }
 
-    /// The values at the path, of whatever type; those in JSON as text.
+    /// The values at the path, of whatever type; texts and numbers in JSON as text.
     ///
     /// # Errors
     /// Where the batch has no such column.
@@ -96,7 +97,7 @@ impl ColumnPath {
         if self.json.is_none() {
             return self.array(batch);
         }
-        let texts: ArrayRef = Arc::new(self.texts(batch)?);
+        let texts: ArrayRef = Arc::new(self.scalars(batch)?);
         Ok(cast(&texts, &DataType::Utf8View)?)
     }
 
@@ -219,11 +220,15 @@ fn told(fields: &Fields) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Whether added names are free. Case is not looked at: some readers do not, either.
+/// Whether added names are free and differ. Case is not looked at: some readers do not, either.
 ///
 /// # Errors
 /// The first name that is not.
 pub fn check_free<'a>(names: impl IntoIterator<Item = &'a str>, added: &[Field]) -> Result<(), DatasetError> {
+    let mut names_added = HashSet::new();
+    if let Some(twice) = added.iter().find(|added| !names_added.insert(added.name().to_ascii_lowercase())) {
+        return Err(DatasetError::AddedTwice { name: twice.name().clone() });
+    }
     let clash = |name: &str| added.iter().find(|added| added.name().eq_ignore_ascii_case(name));
     let clashes = |name: &'a str| clash(name).map(|added| (added.name().clone(), name.to_owned()));
     match names.into_iter().find_map(clashes) {

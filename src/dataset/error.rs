@@ -118,6 +118,16 @@ pub enum DatasetError {
         /// What there is.
         columns: String,
     },
+    /// JSON in a column lacks what was asked for, in all of the first rows.
+    #[error("none of the first {rows} rows has `{column}` in JSON {keys}")]
+    MissingMember {
+        /// What was asked for.
+        column: String,
+        /// Rows that were looked at.
+        rows: usize,
+        /// What the first of them has instead, in parentheses.
+        keys: String,
+    },
     /// A column is not of a usable type.
     #[error("column `{column}` is of type {found}, not {wanted}")]
     ColumnType {
@@ -136,12 +146,29 @@ pub enum DatasetError {
         /// The one that is there.
         found: String,
     },
+    /// Two columns of one name would be added.
+    #[error(
+        "two columns `{name}` would be added (in names of columns the crawler * is called star, and case is not looked at); \
+         leave one of the two crawlers out of --crawlers, or ask for it in a run of its own"
+    )]
+    AddedTwice {
+        /// The name.
+        name: String,
+    },
     /// A row has no usable URL, and that was not to be borne.
     #[error("row {row} has no usable URL ({why})")]
     BadUrl {
         /// 1-based.
         row: u64,
         /// Why.
+        why: &'static str,
+    },
+    /// A row has no usable time, and that was not to be borne.
+    #[error("row {row}: its time {why}, so that no capture counts")]
+    BadTime {
+        /// 1-based.
+        row: u64,
+        /// What is wrong with it.
         why: &'static str,
     },
     /// A row's origin is in no snapshot, and that was not to be borne.

@@ -182,7 +182,7 @@ impl Judging {
             for row in 0..answers.len() {
                 let fate = self.rules.fate(&answers, row);
                 let url = || of_octets(urls.value(row)).into_owned();
-                if let Some(error) = self.rules.error(fate, rows_before + row as u64 + 1, url) {
+                if let Some(error) = self.rules.error(fate, answers.capture(row), rows_before + row as u64 + 1, url) {
                     return Err(error);
                 }
                 tally.add_fate(fate);

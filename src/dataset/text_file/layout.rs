@@ -139,7 +139,7 @@ impl Layout {
         let mut wanted = Vec::new();
         add_column(&mut wanted, &settings.url_column, Role::Text, true);
         if let AsOf::Column(column) = &settings.as_of {
-            add_column(&mut wanted, column, Role::Text, false);
+            add_column(&mut wanted, column, Role::Scalar, true);
         }
         let text = annotator.stats_asked().map(|asked| {
             for column in [&asked.weight_column, &asked.by].into_iter().flatten() {
