@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use arrow::error::ArrowError;
-use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use super::keep::KeepError;
@@ -49,7 +48,7 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: ParquetError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Rows of a file cannot be read.
     #[error("cannot read rows of {}", path.display())]
@@ -105,7 +104,7 @@ pub enum DatasetError {
         /// Read or write.
         verb: &'static str,
         /// The cause.
-        source: ArrowError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Columns that do not fit together: a fault of this program.
     #[error("cannot build the columns")]
@@ -119,14 +118,14 @@ pub enum DatasetError {
         columns: String,
     },
     /// JSON in a column lacks what was asked for, in all of the first rows.
-    #[error("none of the first {rows} rows has `{column}` in JSON {keys}")]
+    #[error("there is no `{column}` in the first {rows} rows (the first with text has {instead})")]
     MissingMember {
         /// What was asked for.
         column: String,
         /// Rows that were looked at.
         rows: usize,
-        /// What the first of them has instead, in parentheses.
-        keys: String,
+        /// What the first of them has instead.
+        instead: String,
     },
     /// A column is not of a usable type.
     #[error("column `{column}` is of type {found}, not {wanted}")]
@@ -137,6 +136,27 @@ pub enum DatasetError {
         found: String,
         /// What was expected.
         wanted: &'static str,
+    },
+    /// Pages that cannot be unpacked.
+    #[error(
+        "column `{column}` is packed with {codec}, which is not read (snappy, gzip, brotli, lz4, lz4_raw and zstd are)"
+    )]
+    Codec {
+        /// The column.
+        column: String,
+        /// Its codec.
+        codec: String,
+    },
+    /// Ids and URLs from two places under one name.
+    #[error(
+        "the ids of `{id_column}` and the URLs of `{url_column}` would both be called `url`; choose another --id-column, \
+         or leave it out for the number of the row"
+    )]
+    IdNamedUrl {
+        /// Where the ids stand.
+        id_column: String,
+        /// Where the URLs stand.
+        url_column: String,
     },
     /// A column that would be added is there already.
     #[error("there is a column `{found}` already, which `{added}` would clash with; give another --prefix")]

@@ -79,12 +79,13 @@ pub(super) fn reason_field(annotator: &Annotator) -> Field {
 
 /// Whether a file can be filtered.
 pub(super) fn check(annotator: &Annotator, input: &Input, wants_excluded: bool) -> Result<(), DatasetError> {
-    annotator.sources(input.fields())?;
+    let sources = annotator.sources(input.fields())?;
     if wants_excluded {
         let names = input.fields().iter().map(|field| field.name().as_str());
         check_free(names, &[reason_field(annotator)])?;
     }
-    Ok(())
+    input.check_codecs(&(0..input.schema().num_columns()).collect::<Vec<_>>())?;
+    input.check_members(sources.columns())
 }
 
 /// Filters a file.

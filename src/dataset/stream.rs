@@ -9,6 +9,7 @@ use arrow::ipc::writer::StreamWriter;
 
 use super::DatasetError;
 use super::annotate::Annotator;
+use super::members::Members;
 use super::stats::Counter;
 use super::tally::Tally;
 use crate::source::contained;
@@ -26,20 +27,23 @@ pub struct Streamed {
 /// without an error.
 ///
 /// # Errors
-/// A stream that is none or ends in the middle, a column that is missing or would be there twice.
+/// A stream that is none or ends in the middle, a column that is missing or would be there twice; a path into JSON that
+/// leads to nothing in the first rows, some of which may have been passed on by then.
 pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> Result<Streamed, DatasetError> {
-    let read_error = |source| DatasetError::Stream { verb: "read", source };
+    let read_error = |source| DatasetError::Stream { verb: "read", source: cause(source) };
     let open = contained(|| StreamReader::try_new(input, None)).map_err(ArrowError::from).and_then(|opened| opened);
     let mut reader = open.map_err(read_error)?;
     let sources = annotator.sources(reader.schema().fields())?;
     let schema = annotator.schema(&reader.schema())?;
     let mut tally = Tally::default();
+    let mut members = Members::of(sources.columns());
     let mut writer = match StreamWriter::try_new(output, &schema) {
         Ok(writer) => writer,
         Err(error) => return ended(error, tally),
     };
     while let Some(batch) = contained(|| reader.next()).map_err(|damage| read_error(damage.into()))? {
         let batch = batch.map_err(read_error)?;
+        members.look(&batch)?;
         let (answers, urls) = annotator.answers(&batch, &sources, tally.rows)?;
         annotator.count(&answers, &mut tally);
         if let (Some(mut counter), Some(columns)) = (Counter::begin(annotator, &sources), &sources.stats) {
@@ -54,6 +58,7 @@ pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> 
             return ended(error, tally);
         }
     }
+    members.finish()?;
     match writer.finish() {
         Ok(()) => Ok(Streamed { tally, is_whole: true }),
         Err(error) => ended(error, tally),
@@ -64,6 +69,15 @@ pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> 
 fn ended(error: ArrowError, tally: Tally) -> Result<Streamed, DatasetError> {
     match error {
         ArrowError::IoError(_, io) if io.kind() == ErrorKind::BrokenPipe => Ok(Streamed { tally, is_whole: false }),
-        source => Err(DatasetError::Stream { verb: "write", source }),
+        source => Err(DatasetError::Stream { verb: "write", source: cause(source) }),
+    }
+}
+
+/// An error of Arrow, or what it only passes on: the words of that would be told twice.
+fn cause(error: ArrowError) -> Box<dyn std::error::Error + Send + Sync> {
+    match error {
+        ArrowError::IoError(_, cause) => cause.into(),
+        ArrowError::ExternalError(cause) => cause,
+        other => other.into(),
     }
 }

@@ -67,7 +67,7 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: ParquetError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A whole file cannot be put in its place.
     #[error("cannot put {} in its place", path.display())]
@@ -397,7 +397,15 @@ impl Place {
     }
 
     pub(crate) fn write_error(&self, source: ParquetError) -> SinkError {
-        SinkError::Write { path: self.path.clone(), source }
+        SinkError::Write { path: self.path.clone(), source: cause(source) }
+    }
+}
+
+/// An error of Parquet, or what it only passes on: the words of that would be told twice.
+pub(crate) fn cause(error: ParquetError) -> Box<dyn std::error::Error + Send + Sync> {
+    match error {
+        ParquetError::External(cause) => cause,
+        other => other.into(),
     }
 }
 
