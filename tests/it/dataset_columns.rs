@@ -118,7 +118,7 @@ fn with_metadata(folder: &Path, json: &[Option<&str>]) -> [&'static str; 4] {
     let batch = batch.unwrap();
     write_parquet(&folder.join("in.parquet"), &batch, 700);
     let cut: Vec<RecordBatch> =
-        (0..json.len()).step_by(400).map(|row| batch.slice(row, 400.min(json.len() - row))).collect();
+        (0..json.len().max(1)).step_by(400).map(|row| batch.slice(row, 400.min(json.len() - row))).collect();
     write_stream(&folder.join("in.arrow"), &cut);
     let (mut csv, mut lines) = ("url,metadata,words\n".to_owned(), String::new());
     for json in json {
@@ -178,7 +178,7 @@ fn a_path_that_leads_to_nothing_is_told_before_work_starts() {
     }
     let (_, told) = annotate(folder.path(), "in.parquet", &["--url-column", "metadata.zzz"], 3);
     let expected =
-        "in in.parquet: there is no `metadata.zzz` in the first 1000 rows (the first with text has date, n, url)";
+        "in in.parquet: there is no `metadata.zzz` in the first 1000 rows (the first with text has url, n, date)";
     assert!(told.contains(expected), "{told}");
     let filter = ["filter", "in.parquet", "--from", "snapshot", "--keep", "allow(CCBot)", "-o", "kept"];
     run(folder.path(), &[&filter[..], &["--url-column", "metadata.zzz"]].concat(), 3);
@@ -194,9 +194,7 @@ fn one_row_that_has_it_is_enough_and_rows_without_json_tell_nothing() {
     let last = [vec![other; 999], vec![Some(r#"{"url":null}"#)], vec![other; 500]].concat();
     for rows in [last, vec![None; 1200], Vec::new()] {
         for input in with_metadata(folder.path(), &rows) {
-            if input != "in.arrow" || !rows.is_empty() {
-                told(folder.path(), input, &["--url-column", "metadata.url"], 0);
-            }
+            told(folder.path(), input, &["--url-column", "metadata.url"], 0);
         }
     }
     let late = [vec![other; 1000], vec![Some(r#"{"url":"https://a.test/x"}"#); 100]].concat();
@@ -328,10 +326,10 @@ fn codecs_that_are_read_and_those_that_are_not() {
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         annotate(folder.path(), name, &[], 0);
-        assert_eq!(out("out", name).0, out("out", "plain.parquet").0, "{name}");
+        assert_eq!(out("out", name).0.columns(), out("out", "plain.parquet").0.columns(), "{name}");
         run(folder.path(), &filter(name), 0);
         let (kept, metadata) = out("kept", name);
-        assert_eq!(kept, out("kept", "plain.parquet").0, "{name}");
+        assert_eq!(kept.columns(), out("kept", "plain.parquet").0.columns(), "{name}");
         assert_eq!(metadata.row_group(0).column(0).compression_codec(), codec.into(), "{name}");
     }
     let claim = |name: &str, columns: &[&str]| {

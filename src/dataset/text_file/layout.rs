@@ -117,13 +117,15 @@ impl Opened {
     /// Columns are known by the header; what stands in JSON is not.
     fn check_fields(mut self) -> Result<(), DatasetError> {
         let mut members = Members::of(self.layout.sources.columns().chain(&self.layout.id_in_json));
-        if members.is_settled() {
-            return Ok(());
+        while !members.is_settled() {
+            // What is wrong with a record is told when its turn comes.
+            let Ok(batch) = self.reader.batch(PATH_ROWS) else { break };
+            let Ok(gathered) = self.layout.gather(&batch) else { break };
+            if batch.records().next().is_none() {
+                break;
+            }
+            members.look(&gathered.columns)?;
         }
-        // What is wrong with a record is told when its turn comes.
-        let Ok(first) = self.reader.batch(PATH_ROWS) else { return Ok(()) };
-        let Ok(gathered) = self.layout.gather(&first) else { return Ok(()) };
-        members.look(&gathered.columns)?;
         members.finish()
     }
 
