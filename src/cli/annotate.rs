@@ -60,7 +60,7 @@ pub(super) fn annotate(global: &Global, args: &AnnotateArgs) -> Result<Exit, Fai
 fn stream(global: &Global, annotator: &Annotator, losses: Option<Losses<'_>>) -> Result<Exit, Failed> {
     let input = BufReader::with_capacity(STREAM_OCTETS, std::io::stdin().lock());
     let output = BufWriter::with_capacity(STREAM_OCTETS, std::io::stdout().lock());
-    let Streamed { tally, is_whole } = dataset::stream::annotate(annotator, input, output).map_err(failed)?;
+    let Streamed { tally, is_whole } = dataset::stream::annotate(annotator, input, output).map_err(stream_failed)?;
     match losses {
         Some(mut losses) if is_whole => {
             losses.rows = tally.rows;
@@ -72,7 +72,7 @@ fn stream(global: &Global, annotator: &Annotator, losses: Option<Losses<'_>>) ->
         None => {}
     }
     if !global.quiet {
-        show::remark(&format!("{} rows annotated", number(tally.rows)));
+        show::remark(&format!("{} rows annotated{}", number(tally.rows), without_answers(&tally)));
     }
     Ok(Exit::Done)
 }
@@ -162,8 +162,23 @@ pub(super) fn run(
 
 /// What was asked to hold of rows and did not is no failure of the machine.
 fn failed(error: DatasetError) -> Failed {
-    let is_not_held = matches!(error.itself(), DatasetError::BadUrl { .. } | DatasetError::NotCollected { .. });
-    Failed { exit: if is_not_held { Exit::NotHeld } else { Exit::Failed }, error: error.into() }
+    let exit = match error.itself() {
+        DatasetError::BadUrl { .. } | DatasetError::BadTime { .. } | DatasetError::NotCollected { .. } => Exit::NotHeld,
+        _ => Exit::Failed,
+    };
+    Failed { exit, error: error.into() }
+}
+
+/// What the columns of a stream lack was not to be known sooner.
+fn stream_failed(error: DatasetError) -> Failed {
+    match error {
+        DatasetError::MissingColumn { .. }
+        | DatasetError::MissingMember { .. }
+        | DatasetError::ColumnType { .. }
+        | DatasetError::Clash { .. }
+        | DatasetError::AddedTwice { .. } => Failed::before(error),
+        other => failed(other),
+    }
 }
 
 /// What is told at the end.
@@ -214,6 +229,8 @@ impl Told<'_> {
             "null_urls": tally.null_urls,
             "invalid_urls": tally.invalid_urls,
             "not_collected": tally.not_collected,
+            "null_times": tally.null_times,
+            "unreadable_times": tally.unreadable_times,
             "decisions": self.crawlers().map(|(token, counts)| (token.to_owned(), decisions(counts))).collect::<Value>(),
             "training": training.collect::<Value>(),
             "kept": self.is_filter().then_some(tally.kept),
@@ -239,24 +256,19 @@ impl Told<'_> {
         if *finished_before > 0 {
             text += &format!(", {} finished before", number(*finished_before as u64));
         }
-        text += &format!("\n{} rows", number(tally.rows));
-        for (count, what) in [
-            (tally.null_urls, "without a URL"),
-            (tally.invalid_urls, "with one that names no http(s) origin"),
-            (tally.not_collected, "of origins that no snapshot holds"),
-        ] {
-            if count > 0 {
-                text += &format!(", {} {what}", number(count));
-            }
+        if *written == 0 {
+            return text + ": nothing was left to do\n";
         }
-        text += "\n\n";
+        text += &format!("\n{} rows{}\n\n", number(tally.rows), without_answers(tally));
         let longest = self.crawlers().map(|(token, _)| token.chars().count()).max().unwrap_or(0).max("training".len());
         for (token, counts) in self.crawlers() {
             let words = Decision::ALL.iter().map(|word| word.as_str()).zip(counts.iter().copied());
             text += &format!("  {token:longest$}  {}\n", shares(words, tally.rows));
         }
         let words = Preference::ALL.iter().map(|word| word.as_str()).zip(tally.training);
-        text += &format!("  {:longest$}  {}\n", "training", shares(words, tally.rows));
+        if tally.rows > 0 {
+            text += &format!("  {:longest$}  {}\n", "training", shares(words, tally.rows));
+        }
         if self.is_filter() {
             let fates = REASONS.iter().copied().zip(tally.fates);
             text += &format!("\n  {:longest$}  {}\n", "rows", shares(fates, tally.rows));
@@ -270,6 +282,20 @@ impl Told<'_> {
             percent(hits, counts.lookups)
         )
     }
+}
+
+/// How many rows have no answer, and why.
+fn without_answers(tally: &Tally) -> String {
+    let not_held = tally.not_collected.saturating_sub(tally.null_times + tally.unreadable_times);
+    let counts = [
+        (tally.null_urls, "without a URL"),
+        (tally.invalid_urls, "with one that names no http(s) origin"),
+        (tally.null_times, "without a time"),
+        (tally.unreadable_times, "with a time that cannot be read"),
+        (not_held, "of origins that no snapshot holds"),
+    ];
+    let present = counts.iter().filter(|(count, _)| *count > 0);
+    present.map(|(count, what)| format!(", {} {what}", number(*count))).collect()
 }
 
 /// Counts with their words, the absent ones left out.

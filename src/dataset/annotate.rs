@@ -82,6 +82,14 @@ pub struct Sources {
     pub stats: Option<StatsColumns>,
 }
 
+impl Sources {
+    /// Where the values stand that are read, the lengths of texts aside.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &ColumnPath> {
+        let columns = [Some(&self.urls), self.times.as_ref()].into_iter().flatten();
+        columns.chain(self.stats.iter().flat_map(StatsColumns::values))
+    }
+}
+
 /// Rows without a usable URL, as an error tells them.
 const NULL_URL: &str = "it is null";
 const INVALID_URL: &str = "it names no http(s) origin";

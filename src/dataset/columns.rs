@@ -1,6 +1,7 @@
 //! Where the URL of a row stands: a column, a field of a struct, or a member of JSON in a text column; and names that
 //! clash.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BinaryViewBuilder, RecordBatch};
@@ -11,7 +12,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::{DatasetError, time};
 use crate::origin::URL_OCTETS;
-use crate::source::json_path::{Found, append_value};
+use crate::source::json_path::{Found, append_value, keys};
 
 /// Names told in a message.
 const NAMES_TOLD: usize = 30;
@@ -88,7 +89,7 @@ impl ColumnPath {
         Ok(array)
     }
 
-    /// The values at the path, of whatever type; those in JSON as text.
+    /// The values at the path, of whatever type; texts and numbers in JSON as text.
     ///
     /// # Errors
     /// Where the batch has no such column.
@@ -96,7 +97,7 @@ impl ColumnPath {
         if self.json.is_none() {
             return self.array(batch);
         }
-        let texts: ArrayRef = Arc::new(self.texts(batch)?);
+        let texts: ArrayRef = Arc::new(self.scalars(batch)?);
         Ok(cast(&texts, &DataType::Utf8View)?)
     }
 
@@ -105,16 +106,52 @@ impl ColumnPath {
     /// # Errors
     /// Where the batch has no such column, or it holds no text.
     pub fn texts(&self, batch: &RecordBatch) -> Result<BinaryViewArray, DatasetError> {
-        self.texts_and(batch, Found::Text)
+        // Longer ones are no URLs; what is cut still tells that.
+        self.texts_and(batch, Found::Text, URL_OCTETS + 1)
     }
 
     /// The same, and the numbers that stand in JSON.
     pub(super) fn scalars(&self, batch: &RecordBatch) -> Result<BinaryViewArray, DatasetError> {
-        self.texts_and(batch, Found::Number)
+        self.texts_and(batch, Found::Number, URL_OCTETS + 1)
     }
 
-    /// The texts at the path, and what else of JSON counts as one.
-    fn texts_and(&self, batch: &RecordBatch, other: Found) -> Result<BinaryViewArray, DatasetError> {
+    /// The column that the values make on their own, under the name that was asked for.
+    pub(super) fn field(&self) -> Field {
+        let kind = if self.is_in_json() { DataType::Utf8 } else { self.found.clone() };
+        Field::new(&self.asked, kind, true)
+    }
+
+    /// The values of that column: whole, those in JSON as text.
+    pub(super) fn whole_values(&self, batch: &RecordBatch) -> Result<ArrayRef, DatasetError> {
+        if self.json.is_none() {
+            return self.array(batch);
+        }
+        let texts: ArrayRef = Arc::new(self.whole_scalars(batch)?);
+        Ok(cast(&texts, &DataType::Utf8)?)
+    }
+
+    /// Texts, and numbers that stand in JSON, none of them cut.
+    pub(super) fn whole_scalars(&self, batch: &RecordBatch) -> Result<BinaryViewArray, DatasetError> {
+        self.texts_and(batch, Found::Number, usize::MAX)
+    }
+
+    /// Whether the JSON of any row has what is looked for.
+    pub(super) fn look(&self, batch: &RecordBatch) -> Result<Look, DatasetError> {
+        let Some(path) = &self.json else { return Ok(Look::There) };
+        let (mut value, mut instead) = (Vec::new(), None);
+        for text in octets(&self.array(batch)?)?.iter().flatten() {
+            value.clear();
+            match append_value(text, path, &mut value) {
+                Ok(Found::NullAbove) => {}
+                Ok(Found::Missing) | Err(_) => instead = instead.or_else(|| Some(told_of_json(text))),
+                Ok(_) => return Ok(Look::There),
+            }
+        }
+        Ok(instead.map_or(Look::Nothing, Look::Instead))
+    }
+
+    /// The texts at the path, and what else of JSON counts as one, cut to so many octets.
+    fn texts_and(&self, batch: &RecordBatch, other: Found, limit: usize) -> Result<BinaryViewArray, DatasetError> {
         let array = self.array(batch)?;
         if !is_text(array.data_type()) {
             return Err(self.wrong_type(array.data_type(), "text"));
@@ -122,7 +159,7 @@ impl ColumnPath {
         let texts = octets(&array)?;
         Ok(match &self.json {
             None => texts,
-            Some(path) => in_json(&texts, path, other),
+            Some(path) => in_json(&texts, path, other, limit),
         })
     }
 
@@ -136,6 +173,16 @@ impl ColumnPath {
         is_text(&self.found)
     }
 
+    /// What was asked for.
+    pub(super) fn asked(&self) -> &str {
+        &self.asked
+    }
+
+    /// Whether the path leads to a whole column.
+    pub(super) fn is_whole_column(&self) -> bool {
+        self.names.len() == 1 && self.json.is_none()
+    }
+
     /// Whether the values stand in JSON.
     pub(super) const fn is_in_json(&self) -> bool {
         self.json.is_some()
@@ -145,6 +192,16 @@ impl ColumnPath {
     pub(super) fn wrong_type(&self, found: &DataType, wanted: &'static str) -> DatasetError {
         DatasetError::ColumnType { column: self.asked.clone(), found: found.to_string(), wanted }
     }
+}
+
+/// What rows have of a path into JSON.
+pub(super) enum Look {
+    /// One has it.
+    There,
+    /// None has it; the first that could has this.
+    Instead(String),
+    /// None has any JSON, or `null` stands above it in all.
+    Nothing,
 }
 
 /// The octets of texts, 0 where there is none.
@@ -176,15 +233,14 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-fn in_json(texts: &BinaryViewArray, path: &str, other: Found) -> BinaryViewArray {
+fn in_json(texts: &BinaryViewArray, path: &str, other: Found, limit: usize) -> BinaryViewArray {
     let mut found = BinaryViewBuilder::with_capacity(texts.len());
     let mut value = Vec::new();
     for text in texts {
         value.clear();
         match text.map(|text| append_value(text, path, &mut value)) {
-            // Longer ones are no URLs; what is cut still tells that.
             Some(Ok(kind)) if kind == Found::Text || kind == other => {
-                found.append_value(&value[..value.len().min(URL_OCTETS + 1)]);
+                found.append_value(&value[..value.len().min(limit)]);
             }
             _ => found.append_null(),
         }
@@ -214,16 +270,29 @@ fn walk(fields: &Fields, asked: &str) -> Option<(Vec<String>, Option<String>, Da
 
 /// The names of columns, for a message.
 fn told(fields: &Fields) -> String {
-    let names: Vec<&str> = fields.iter().take(NAMES_TOLD).map(|field| field.name().as_str()).collect();
-    let more = if fields.len() > NAMES_TOLD { ", …" } else { "" };
-    format!("{}{more}", names.join(", "))
+    listed(fields.iter().map(|field| field.name().as_str()))
 }
 
-/// Whether added names are free. Case is not looked at: some readers do not, either.
+/// The keys of an object, for a message.
+fn told_of_json(text: &[u8]) -> String {
+    let keys = keys(text);
+    if keys.is_empty() { "no JSON object with keys".to_owned() } else { listed(keys.iter().map(String::as_str)) }
+}
+
+fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    let more = if names.len() > NAMES_TOLD { ", …" } else { "" };
+    format!("{}{more}", names.take(NAMES_TOLD).collect::<Vec<_>>().join(", "))
+}
+
+/// Whether added names are free and differ. Case is not looked at: some readers do not, either.
 ///
 /// # Errors
 /// The first name that is not.
 pub fn check_free<'a>(names: impl IntoIterator<Item = &'a str>, added: &[Field]) -> Result<(), DatasetError> {
+    let mut names_added = HashSet::new();
+    if let Some(twice) = added.iter().find(|added| !names_added.insert(added.name().to_ascii_lowercase())) {
+        return Err(DatasetError::AddedTwice { name: twice.name().clone() });
+    }
     let clash = |name: &str| added.iter().find(|added| added.name().eq_ignore_ascii_case(name));
     let clashes = |name: &'a str| clash(name).map(|added| (added.name().clone(), name.to_owned()));
     match names.into_iter().find_map(clashes) {

@@ -118,6 +118,16 @@ pub enum DatasetError {
         /// What there is.
         columns: String,
     },
+    /// JSON in a column lacks what was asked for, in all of the first rows.
+    #[error("there is no `{column}` in the first {rows} rows (the first with text has {instead})")]
+    MissingMember {
+        /// What was asked for.
+        column: String,
+        /// Rows that were looked at.
+        rows: usize,
+        /// What the first of them has instead.
+        instead: String,
+    },
     /// A column is not of a usable type.
     #[error("column `{column}` is of type {found}, not {wanted}")]
     ColumnType {
@@ -128,6 +138,27 @@ pub enum DatasetError {
         /// What was expected.
         wanted: &'static str,
     },
+    /// Pages that cannot be unpacked.
+    #[error(
+        "column `{column}` is packed with {codec}, which is not read (snappy, gzip, brotli, lz4, lz4_raw and zstd are)"
+    )]
+    Codec {
+        /// The column.
+        column: String,
+        /// Its codec.
+        codec: String,
+    },
+    /// Ids and URLs from two places under one name.
+    #[error(
+        "the ids of `{id_column}` and the URLs of `{url_column}` would both be called `url`; choose another --id-column, \
+         or leave it out for the number of the row"
+    )]
+    IdNamedUrl {
+        /// Where the ids stand.
+        id_column: String,
+        /// Where the URLs stand.
+        url_column: String,
+    },
     /// A column that would be added is there already.
     #[error("there is a column `{found}` already, which `{added}` would clash with; give another --prefix")]
     Clash {
@@ -136,12 +167,29 @@ pub enum DatasetError {
         /// The one that is there.
         found: String,
     },
+    /// Two columns of one name would be added.
+    #[error(
+        "two columns `{name}` would be added (in names of columns the crawler * is called star, and case is not looked at); \
+         leave one of the two crawlers out of --crawlers, or ask for it in a run of its own"
+    )]
+    AddedTwice {
+        /// The name.
+        name: String,
+    },
     /// A row has no usable URL, and that was not to be borne.
     #[error("row {row} has no usable URL ({why})")]
     BadUrl {
         /// 1-based.
         row: u64,
         /// Why.
+        why: &'static str,
+    },
+    /// A row has no usable time, and that was not to be borne.
+    #[error("row {row}: its time {why}, so that no capture counts")]
+    BadTime {
+        /// 1-based.
+        row: u64,
+        /// What is wrong with it.
         why: &'static str,
     },
     /// A row's origin is in no snapshot, and that was not to be borne.

@@ -79,12 +79,13 @@ pub(super) fn reason_field(annotator: &Annotator) -> Field {
 
 /// Whether a file can be filtered.
 pub(super) fn check(annotator: &Annotator, input: &Input, wants_excluded: bool) -> Result<(), DatasetError> {
-    annotator.sources(input.fields())?;
+    let sources = annotator.sources(input.fields())?;
     if wants_excluded {
         let names = input.fields().iter().map(|field| field.name().as_str());
         check_free(names, &[reason_field(annotator)])?;
     }
-    Ok(())
+    input.check_codecs(&(0..input.schema().num_columns()).collect::<Vec<_>>())?;
+    input.check_members(sources.columns())
 }
 
 /// Filters a file.
@@ -182,7 +183,7 @@ impl Judging {
             for row in 0..answers.len() {
                 let fate = self.rules.fate(&answers, row);
                 let url = || of_octets(urls.value(row)).into_owned();
-                if let Some(error) = self.rules.error(fate, rows_before + row as u64 + 1, url) {
+                if let Some(error) = self.rules.error(fate, answers.capture(row), rows_before + row as u64 + 1, url) {
                     return Err(error);
                 }
                 tally.add_fate(fate);

@@ -152,11 +152,21 @@ impl Rules {
 
     /// The error that a row stands for, where nothing is known of it and that was not to be borne.
     #[must_use]
-    pub fn error(&self, fate: Fate, row: u64, url: impl FnOnce() -> String) -> Option<DatasetError> {
+    pub fn error(
+        &self,
+        fate: Fate,
+        capture: CaptureId,
+        row: u64,
+        url: impl FnOnce() -> String,
+    ) -> Option<DatasetError> {
         if self.missing != Missing::Fail {
             return None;
         }
         match fate {
+            Fate::NOT_COLLECTED if capture == CaptureId::NO_TIME => Some(DatasetError::BadTime { row, why: "is null" }),
+            Fate::NOT_COLLECTED if capture == CaptureId::UNREADABLE_TIME => {
+                Some(DatasetError::BadTime { row, why: "cannot be read" })
+            }
             Fate::NO_URL => Some(DatasetError::BadUrl { row, why: "it is null" }),
             Fate::INVALID_URL => Some(DatasetError::BadUrl { row, why: "it names no http(s) origin" }),
             Fate::NOT_COLLECTED => Some(DatasetError::NotCollected { row, url: url() }),

@@ -6,6 +6,7 @@
 //! | `bodies` | their bodies: on the disk, compiled when needed, a bounded number of them in memory |
 //! | [`time`] | what a row says about its time |
 //! | [`columns`] | where the URL of a row stands, and names that clash |
+//! | `members` | whether JSON holds what paths lead to |
 //! | [`answers`] | a batch of URLs to a batch of answers, grouped by body and put back in order |
 //! | [`annotate`] | a batch of rows to the same with columns more: one function for files and streams |
 //! | [`keep`] | which rows are kept: a small closed language |
@@ -29,6 +30,7 @@ mod error;
 mod filter;
 pub mod job;
 pub mod keep;
+mod members;
 pub mod parquet_file;
 mod rewrite;
 pub mod shape;

@@ -4,18 +4,19 @@
 //! Memory does not grow with the file: so many row groups' new columns are held as there is work under way.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Fields, Schema, SchemaRef};
+use arrow::error::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, ProjectionMask, encode_arrow_schema};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, CompressionCodec, ZstdLevel};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
@@ -30,8 +31,9 @@ use super::DatasetError;
 use super::annotate::{Annotator, Sources};
 use super::answers::GROUPED_ROWS;
 use super::columns::{ColumnPath, check_free};
+use super::members::{Members, PATH_ROWS};
 use super::shape::Shape;
-use super::stats::{PieceCounter, Stats};
+use super::stats::{PieceCounter, Stats, StatsColumns};
 use super::tally::Tally;
 use crate::audit::pipeline::ordered;
 use crate::source::contained;
@@ -40,6 +42,43 @@ use crate::tables::sink::{Place, WholeFile};
 
 /// Key in the footer of what a file was made by.
 pub const MARK_KEY: &str = "robots_audit.dataset";
+
+/// An output, whose faults are told from those of the input that is copied into it.
+#[derive(Debug)]
+struct Written(File);
+
+/// A fault of an output.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct WriteFault(std::io::Error);
+
+impl Written {
+    fn fault(error: std::io::Error) -> std::io::Error {
+        // Those who write begin anew after one of this kind.
+        if error.kind() == ErrorKind::Interrupted {
+            error
+        } else {
+            std::io::Error::new(error.kind(), WriteFault(error))
+        }
+    }
+}
+
+impl Write for Written {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        self.0.write(octets).map_err(Self::fault)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush().map_err(Self::fault)
+    }
+}
+
+/// Whether an error came of writing.
+fn is_of_output(error: &ParquetError) -> bool {
+    let ParquetError::External(cause) = error else { return false };
+    let cause = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    cause.is_some_and(|cause| cause.is::<WriteFault>())
+}
 
 /// Octets read or gathered at once.
 const BUFFER_OCTETS: usize = 256 << 10;
@@ -202,6 +241,43 @@ impl Input {
         pieces
     }
 
+    /// Whether the pages of these columns can be read, as far as the footer tells.
+    pub(super) fn check_codecs(&self, leaves: &[usize]) -> Result<(), DatasetError> {
+        for group in self.metadata().row_groups() {
+            for chunk in leaves.iter().map(|leaf| group.column(*leaf)) {
+                let codec = chunk.compression_codec();
+                if !is_read(codec) {
+                    let column = chunk.column_path().string();
+                    return Err(DatasetError::Codec { column, codec: codec.to_string().to_ascii_lowercase() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether JSON in columns holds what paths lead to, as far as the first rows tell.
+    pub(super) fn check_members<'p>(&self, paths: impl Iterator<Item = &'p ColumnPath>) -> Result<(), DatasetError> {
+        let mut members = Members::of(paths);
+        if members.is_settled() {
+            return Ok(());
+        }
+        let leaves: Vec<usize> = members.paths().flat_map(|path| path.leaves(self.schema())).collect();
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.octets.clone(), self.plain.clone())
+            .with_projection(ProjectionMask::leaves(self.schema(), leaves))
+            .with_limit(PATH_ROWS)
+            .with_batch_size(PATH_ROWS);
+        let reader = contained(|| reader.build()).and_then(|built| built);
+        let mut reader = reader.map_err(|source| self.parquet_error(source))?;
+        while let Some(batch) = contained(|| reader.next()).map_err(|source| self.parquet_error(source))? {
+            members.look(&batch.map_err(|source| self.rows_error(source))?)?;
+        }
+        members.finish()
+    }
+
+    fn rows_error(&self, source: ArrowError) -> DatasetError {
+        DatasetError::Rows { path: self.path.clone(), source: cause::of_arrow(source) }
+    }
+
     /// Hands on some columns of neighbouring row groups in batches, each with the rows of the file that stand before it.
     pub(super) fn batches(
         &self,
@@ -220,11 +296,24 @@ impl Input {
         loop {
             let batch = contained(|| reader.next()).map_err(|source| self.parquet_error(source))?;
             let Some(batch) = batch else { return Ok(()) };
-            let batch = batch
-                .map_err(|source| DatasetError::Rows { path: self.path.clone(), source: cause::of_arrow(source) })?;
+            let batch = batch.map_err(|source| self.rows_error(source))?;
             use_batch(&batch, row)?;
             row += batch.num_rows() as u64;
         }
+    }
+}
+
+/// Whether pages that are packed so can be read.
+const fn is_read(codec: CompressionCodec) -> bool {
+    match codec {
+        CompressionCodec::UNCOMPRESSED
+        | CompressionCodec::SNAPPY
+        | CompressionCodec::GZIP
+        | CompressionCodec::BROTLI
+        | CompressionCodec::LZ4
+        | CompressionCodec::LZ4_RAW
+        | CompressionCodec::ZSTD => true,
+        CompressionCodec::LZO => false,
     }
 }
 
@@ -239,18 +328,27 @@ pub(super) struct Layout {
     roots: Vec<usize>,
     /// Columns that are encoded.
     added: Vec<Field>,
+    /// What the first of them holds, where it is part of a column.
+    id: Option<ColumnPath>,
 }
 
 impl Layout {
     /// All columns of an input, and some that are added.
     pub(super) fn all(input: &Input, added: Vec<Field>) -> Self {
-        Self { roots: (0..input.fields().len()).collect(), added }
+        Self { roots: (0..input.fields().len()).collect(), added, id: None }
     }
 
     /// Columns of an input as they are stored.
     pub(super) fn leaves(&self, input: &Input) -> Vec<usize> {
         let schema = input.schema();
         (0..schema.num_columns()).filter(|leaf| self.roots.contains(&schema.get_column_root_idx(*leaf))).collect()
+    }
+
+    /// What is read of an input with the URLs.
+    fn read(&self, sources: &Sources, input: &Input) -> Vec<usize> {
+        let mut leaves = sources.leaves(input.schema());
+        leaves.extend(self.id.iter().flat_map(|path| path.leaves(input.schema())));
+        leaves
     }
 
     fn added_schema(&self) -> SchemaRef {
@@ -292,7 +390,7 @@ impl Layout {
 
 /// An output file being written.
 pub(super) struct Output {
-    writer: SerializedFileWriter<BufWriter<File>>,
+    writer: SerializedFileWriter<BufWriter<Written>>,
     place: Place,
     leaves: Vec<usize>,
     rows: u64,
@@ -301,7 +399,7 @@ pub(super) struct Output {
 impl Output {
     /// Creates it under a temporary name.
     pub(super) fn create(input: &Input, layout: &Layout, mut place: Place, mark: &str) -> Result<Self, DatasetError> {
-        let file = BufWriter::with_capacity(BUFFER_OCTETS, place.create()?);
+        let file = BufWriter::with_capacity(BUFFER_OCTETS, Written(place.create()?));
         let schema = layout.schema(input).map_err(|source| input.parquet_error(source))?;
         let mut writer = SerializedFileWriter::new(file, schema, Arc::new(file_properties(input)))
             .map_err(|source| place.write_error(source))?;
@@ -321,7 +419,9 @@ impl Output {
         let Self { writer, place, leaves, rows } = self;
         let mut group = writer.next_row_group().map_err(|source| place.write_error(source))?;
         for leaf in leaves.iter() {
-            copy_column(input, row_group, *leaf, &mut group)?;
+            copy_column(input, row_group, *leaf, &mut group).map_err(|error| {
+                if is_of_output(&error) { place.write_error(error).into() } else { input.parquet_error(error) }
+            })?;
         }
         for chunk in added {
             chunk.append_to_row_group(&mut group).map_err(|source| place.write_error(source))?;
@@ -363,7 +463,7 @@ impl Output {
     pub(super) fn finish(self) -> Result<WholeFile, DatasetError> {
         let Self { mut writer, place, rows, .. } = self;
         writer.finish().map_err(|source| place.write_error(source))?;
-        place.sync(writer.inner().get_ref())?;
+        place.sync(&writer.inner().get_ref().0)?;
         Ok(WholeFile::new(place, rows))
     }
 }
@@ -384,12 +484,12 @@ fn file_properties(input: &Input) -> WriterProperties {
 }
 
 /// Copies a column chunk as it is stored.
-fn copy_column<W: std::io::Write + Send>(
+fn copy_column<W: Write + Send>(
     input: &Input,
     row_group: usize,
     leaf: usize,
     group: &mut SerializedRowGroupWriter<'_, W>,
-) -> Result<(), DatasetError> {
+) -> Result<(), ParquetError> {
     let metadata = input.metadata();
     let chunk = metadata.row_group(row_group).column(leaf);
     let index = metadata.page_index_for_row_group(row_group);
@@ -407,7 +507,7 @@ fn copy_column<W: std::io::Write + Send>(
         };
         group.append_column(&input.octets, closed)
     };
-    contained(copy).and_then(|copied| copied).map_err(|source| input.parquet_error(source))
+    contained(copy).and_then(|copied| copied)
 }
 
 /// Encodes added columns.
@@ -434,9 +534,11 @@ impl Encoder {
     pub(super) fn encode(&self, parts: &[Vec<ArrayRef>]) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
         let mut writers = self.factory.create_column_writers(0)?;
         for part in parts {
-            for ((field, array), writer) in self.schema.fields().iter().zip(part).zip(&mut writers) {
-                for leaf in compute_leaves(field, array)? {
-                    writer.write(&leaf)?;
+            // A column may have several leaves, each with a writer of its own.
+            let mut writers = writers.iter_mut();
+            for (field, array) in self.schema.fields().iter().zip(part) {
+                for (leaf, writer) in compute_leaves(field, array)?.iter().zip(writers.by_ref()) {
+                    writer.write(leaf)?;
                 }
             }
         }
@@ -448,8 +550,8 @@ impl Encoder {
 fn compression(input: &Input) -> Compression {
     let chunk = input.metadata().row_groups().first().and_then(|group| group.columns().first());
     match chunk.map(parquet::file::metadata::ColumnChunkMetaData::compression_codec) {
-        Some(parquet::basic::CompressionCodec::SNAPPY) => Compression::SNAPPY,
-        Some(parquet::basic::CompressionCodec::UNCOMPRESSED) => Compression::UNCOMPRESSED,
+        Some(CompressionCodec::SNAPPY) => Compression::SNAPPY,
+        Some(CompressionCodec::UNCOMPRESSED) => Compression::UNCOMPRESSED,
         _ => Compression::ZSTD(ZstdLevel::default()),
     }
 }
@@ -527,6 +629,8 @@ struct Work {
     input: Input,
     sources: Sources,
     leaves: Vec<usize>,
+    /// What tells rows apart, where that is part of a column.
+    id: Option<ColumnPath>,
     shape: Shape,
     encoder: Encoder,
 }
@@ -547,7 +651,8 @@ pub(super) fn annotate(
     let layout = layout(annotator, input, shape)?;
     let work = Arc::new(Work {
         annotator: annotator.clone(),
-        leaves: sources.leaves(input.schema()),
+        leaves: layout.read(&sources, input),
+        id: layout.id.clone(),
         sources,
         shape: shape.clone(),
         encoder: Encoder::new(input, &layout)?,
@@ -570,7 +675,10 @@ pub(super) fn annotate(
 
 /// Whether the columns of an output can stand beside each other.
 pub(super) fn check(annotator: &Annotator, input: &Input, shape: &Shape) -> Result<(), DatasetError> {
-    layout(annotator, input, shape).map(|_| ())
+    let (layout, sources) = (layout(annotator, input, shape)?, annotator.sources(input.fields())?);
+    let texts = sources.stats.iter().filter_map(StatsColumns::text).flat_map(|path| path.leaves(input.schema()));
+    input.check_codecs(&layout.read(&sources, input).into_iter().chain(texts).collect::<Vec<_>>())?;
+    input.check_members(sources.columns().chain(&layout.id))
 }
 
 /// Whether no row was lost or doubled.
@@ -579,18 +687,29 @@ pub(super) fn check_balance(rows_in: u64, rows_out: u64) -> Result<(), DatasetEr
 }
 
 fn layout(annotator: &Annotator, input: &Input, shape: &Shape) -> Result<Layout, DatasetError> {
+    shape.check(annotator)?;
     let fields = input.fields();
-    let added = shape.fields(annotator);
+    let mut added = shape.fields(annotator);
+    let id = shape.id_column().map(|column| ColumnPath::find(fields, column)).transpose()?;
+    let (whole, part) = match id {
+        Some(path) if path.is_whole_column() => (Some(path), None),
+        part => (None, part),
+    };
     let roots: Vec<usize> = match shape {
         Shape::Annotated => (0..fields.len()).collect(),
-        Shape::Sidecar { id_column: None } => Vec::new(),
-        Shape::Sidecar { id_column: Some(column) } => {
-            let path = ColumnPath::find(fields, column)?;
-            fields.iter().position(|field| field.name() == path.column()).into_iter().collect()
+        Shape::Sidecar { .. } => {
+            let is_whole = |field: &Arc<Field>| whole.as_ref().is_some_and(|path| field.name() == path.column());
+            fields.iter().position(is_whole).into_iter().collect()
         }
     };
-    check_free(roots.iter().map(|root| fields[*root].name().as_str()), &added)?;
-    Ok(Layout { roots, added })
+    check_free(
+        roots.iter().map(|root| fields[*root].name().as_str()).chain(part.as_ref().map(ColumnPath::asked)),
+        &added,
+    )?;
+    if let Some(path) = &part {
+        added.insert(0, path.field());
+    }
+    Ok(Layout { roots, added, id: part })
 }
 
 impl Sources {
@@ -619,7 +738,10 @@ impl Work {
             let (answers, urls) = self.annotator.answers(batch, &self.sources, rows_before)?;
             self.annotator.count(&answers, &mut tally);
             counter.as_mut().map_or(Ok(()), |counter| counter.add(batch, &answers, &urls, None))?;
-            let columns = self.shape.columns(&self.annotator, &answers, &urls, rows_before);
+            let mut columns = self.shape.columns(&self.annotator, &answers, &urls, rows_before);
+            if let Some(path) = &self.id {
+                columns.insert(0, path.whole_values(batch)?);
+            }
             cutter.add(&columns, answers.len(), &mut use_group)
         })?;
         cutter.finish(&mut use_group)?;

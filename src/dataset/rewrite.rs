@@ -5,7 +5,7 @@ use std::mem::take;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, CompressionCodec, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, CompressionCodec, GzipLevel, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::column::writer::{ColumnCloseResult, ColumnWriterImpl};
 use parquet::data_type::{
@@ -67,7 +67,8 @@ fn properties(metadata: &ColumnChunkMetaData) -> Result<WriterProperties, Parque
         CompressionCodec::UNCOMPRESSED => Compression::UNCOMPRESSED,
         CompressionCodec::SNAPPY => Compression::SNAPPY,
         CompressionCodec::LZ4_RAW => Compression::LZ4_RAW,
-        CompressionCodec::GZIP => Compression::GZIP(parquet::basic::GzipLevel::default()),
+        CompressionCodec::GZIP => Compression::GZIP(GzipLevel::default()),
+        CompressionCodec::BROTLI => Compression::BROTLI(BrotliLevel::default()),
         // What can only be read is written anew.
         _ => Compression::ZSTD(ZstdLevel::try_new(1)?),
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BinaryViewArray, Int64Array, StringArray};
 use arrow::datatypes::{DataType, Field};
 
+use super::DatasetError;
 use super::annotate::Annotator;
 use super::answers::Answers;
 use crate::tables::column::value;
@@ -22,7 +23,37 @@ pub enum Shape {
     },
 }
 
+/// What the column of the URLs is called that stands beside an id.
+const URL: &str = "url";
+
 impl Shape {
+    /// Whether an id and the URLs can stand beside each other.
+    ///
+    /// # Errors
+    /// Where both would have the name of the URLs, and are not the same.
+    pub(super) fn check(&self, annotator: &Annotator) -> Result<(), DatasetError> {
+        match self.id_column().filter(|id| id.eq_ignore_ascii_case(URL)) {
+            Some(id) if !self.has_url_as_id(annotator) => Err(DatasetError::IdNamedUrl {
+                id_column: id.to_owned(),
+                url_column: annotator.settings().url_column.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The column that tells rows apart, where there is one.
+    pub(super) fn id_column(&self) -> Option<&str> {
+        match self {
+            Self::Sidecar { id_column } => id_column.as_deref(),
+            Self::Annotated => None,
+        }
+    }
+
+    /// Whether the id is the URL, under the name that this has anyway: it stands once then.
+    fn has_url_as_id(&self, annotator: &Annotator) -> bool {
+        self.id_column().is_some_and(|id| id.eq_ignore_ascii_case(URL) && id == annotator.settings().url_column)
+    }
+
     /// The columns that do not come from the input as they are, in order.
     pub(super) fn fields(&self, annotator: &Annotator) -> Vec<Field> {
         let mut fields = Vec::new();
@@ -30,7 +61,9 @@ impl Shape {
             if id_column.is_none() {
                 fields.push(value(&format!("{}row", annotator.settings().prefix), DataType::Int64));
             }
-            fields.push(value("url", DataType::Utf8));
+            if !self.has_url_as_id(annotator) {
+                fields.push(value(URL, DataType::Utf8));
+            }
         }
         fields.extend(annotator.fields());
         fields
@@ -50,7 +83,9 @@ impl Shape {
                 let rows = (0i64..).map(|row| row.saturating_add_unsigned(rows_before)).take(answers.len());
                 columns.push(Arc::new(Int64Array::from_iter_values(rows)));
             }
-            columns.push(Arc::new(urls.iter().map(|url| url.map(of_octets)).collect::<StringArray>()));
+            if !self.has_url_as_id(annotator) {
+                columns.push(Arc::new(urls.iter().map(|url| url.map(of_octets)).collect::<StringArray>()));
+            }
         }
         columns.extend(annotator.columns(answers));
         columns

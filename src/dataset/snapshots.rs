@@ -55,6 +55,10 @@ impl CaptureId {
     pub const INVALID: Self = Self(u32::MAX - 1);
     /// There is no URL.
     pub const NONE: Self = Self(u32::MAX - 2);
+    /// The row says no time at which a capture could be looked up.
+    pub const NO_TIME: Self = Self(u32::MAX - 3);
+    /// The row says one that cannot be read.
+    pub const UNREADABLE_TIME: Self = Self(u32::MAX - 4);
 }
 
 /// Which capture of an origin is meant.
@@ -66,6 +70,8 @@ pub enum When {
     At(Timestamp),
     /// None: the row does not say when.
     Unknown,
+    /// None: what the row says of it cannot be read.
+    Unreadable,
 }
 
 /// How much there is, and how it was used.
@@ -154,6 +160,11 @@ impl Snapshots {
     /// The capture of an origin in normal form.
     #[must_use]
     pub fn find(&self, origin: &str, when: When) -> CaptureId {
+        match when {
+            When::Unknown => return CaptureId::NO_TIME,
+            When::Unreadable => return CaptureId::UNREADABLE_TIME,
+            When::Newest | When::At(_) => {}
+        }
         let captures = &self.captures;
         let hash = captures.hasher.hash_one(origin.as_bytes());
         let found = captures.table.find(hash, |place| captures.name(*place) == origin.as_bytes());
@@ -164,7 +175,7 @@ impl Snapshots {
     #[must_use]
     pub fn entry(&self, capture: CaptureId) -> Entry {
         match capture {
-            CaptureId::NOT_COLLECTED => Entry::NOT_COLLECTED,
+            CaptureId::NOT_COLLECTED | CaptureId::NO_TIME | CaptureId::UNREADABLE_TIME => Entry::NOT_COLLECTED,
             CaptureId::INVALID | CaptureId::NONE => Entry::INVALID,
             CaptureId(place) => self.captures.list[place as usize],
         }
@@ -210,7 +221,7 @@ impl Captures {
                 let before = dated.partition_point(|entry| entry.checked_at.is_some_and(|checked| checked <= time));
                 if before == 0 { 0 } else { undated + before }
             }
-            When::Unknown => 0,
+            When::Unknown | When::Unreadable => 0,
         };
         let last = u32::try_from(count).ok()?.checked_sub(1)?;
         Some(CaptureId(start + last))

@@ -9,6 +9,7 @@ use arrow::ipc::writer::StreamWriter;
 
 use super::DatasetError;
 use super::annotate::Annotator;
+use super::members::Members;
 use super::stats::Counter;
 use super::tally::Tally;
 use crate::source::contained;
@@ -27,7 +28,8 @@ pub struct Streamed {
 /// without an error.
 ///
 /// # Errors
-/// A stream that is none or ends in the middle, a column that is missing or would be there twice.
+/// A stream that is none or ends in the middle, a column that is missing or would be there twice; a path into JSON that
+/// leads to nothing in the first rows, some of which may have been passed on by then.
 pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> Result<Streamed, DatasetError> {
     let read_error = |source| DatasetError::Stream { verb: "read", source: cause::of_arrow(source) };
     let open = contained(|| StreamReader::try_new(input, None)).map_err(ArrowError::from).and_then(|opened| opened);
@@ -35,12 +37,14 @@ pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> 
     let sources = annotator.sources(reader.schema().fields())?;
     let schema = annotator.schema(&reader.schema())?;
     let mut tally = Tally::default();
+    let mut members = Members::of(sources.columns());
     let mut writer = match StreamWriter::try_new(output, &schema) {
         Ok(writer) => writer,
         Err(error) => return ended(error, tally),
     };
     while let Some(batch) = contained(|| reader.next()).map_err(|damage| read_error(damage.into()))? {
         let batch = batch.map_err(read_error)?;
+        members.look(&batch)?;
         let (answers, urls) = annotator.answers(&batch, &sources, tally.rows)?;
         annotator.count(&answers, &mut tally);
         if let (Some(mut counter), Some(columns)) = (Counter::begin(annotator, &sources), &sources.stats) {
@@ -55,6 +59,7 @@ pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> 
             return ended(error, tally);
         }
     }
+    members.finish()?;
     match writer.finish() {
         Ok(()) => Ok(Streamed { tally, is_whole: true }),
         Err(error) => ended(error, tally),

@@ -22,8 +22,12 @@ pub struct Tally {
     pub decisions: Vec<[u64; Decision::ALL.len()]>,
     /// Training verdicts, in the order of [`Preference::ALL`].
     pub training: [u64; Preference::ALL.len()],
-    /// Rows whose origin no snapshot holds, or none did at their time.
+    /// Rows whose origin no snapshot holds, or none did at their time; those whose time is not known among them.
     pub not_collected: u64,
+    /// Of these, rows that say no time, where each says its own.
+    pub null_times: u64,
+    /// And those whose time cannot be read.
+    pub unreadable_times: u64,
     /// Rows kept, where rows are filtered.
     pub kept: u64,
     /// Rows by what became of them, in the order of [`REASONS`], where rows are filtered.
@@ -39,7 +43,9 @@ impl Tally {
             match answers.capture(row) {
                 CaptureId::NONE => self.null_urls += 1,
                 CaptureId::INVALID => self.invalid_urls += 1,
-                _ => {
+                capture => {
+                    self.null_times += u64::from(capture == CaptureId::NO_TIME);
+                    self.unreadable_times += u64::from(capture == CaptureId::UNREADABLE_TIME);
                     for (crawler, counts) in self.decisions.iter_mut().enumerate() {
                         if let Some(decision) = answers.decision(row, crawler) {
                             counts[decision as usize] += 1;
@@ -67,6 +73,8 @@ impl AddAssign<&Self> for Tally {
         self.null_urls += other.null_urls;
         self.invalid_urls += other.invalid_urls;
         self.not_collected += other.not_collected;
+        self.null_times += other.null_times;
+        self.unreadable_times += other.unreadable_times;
         self.kept += other.kept;
         self.fates.iter_mut().zip(other.fates).for_each(|(count, other)| *count += other);
         self.decisions.resize(self.decisions.len().max(other.decisions.len()), Default::default());

@@ -36,7 +36,8 @@ pub fn of_column(column: &ArrayRef) -> Result<Vec<When>, ArrowError> {
     };
     let when = |told| match told {
         Told::This(time) => When::At(time),
-        Told::Nothing | Told::Unreadable => When::Unknown,
+        Told::Nothing => When::Unknown,
+        Told::Unreadable => When::Unreadable,
     };
     Ok(time::of_column(&plain)?.into_iter().map(when).collect())
 }
@@ -53,7 +54,7 @@ mod tests {
         let texts = [Some("2024-01-01T00:00:00"), None, Some("yesterday"), Some("2024-01-01T00:00:00")];
         let words: DictionaryArray<Int32Type> = texts.into_iter().collect();
         let time = When::At(1_704_067_200_000_000);
-        let expected = [time, When::Unknown, When::Unknown, time];
+        let expected = [time, When::Unknown, When::Unreadable, time];
         assert_eq!(of_column(&(Arc::new(words) as ArrayRef)).unwrap(), expected);
         assert_eq!(of_column(&(Arc::new(StringArray::from(texts.to_vec())) as ArrayRef)).unwrap(), expected);
         assert!(!may_tell(&DataType::Boolean) && !may_tell(&DataType::Int64));

@@ -1,7 +1,8 @@
 //! Values of a JSON object by their dotted paths: all in one reading, without a tree of the rest.
 //!
 //! A path leads through objects, and through objects that stand in strings. A key may hold dots itself: of all ways that a
-//! path can be read, the one counts whose key stands first.
+//! path can be read, the one counts whose key stands first. Of a key that an object has more than once the last counts, as
+//! most readers of JSON have it (RFC 8259, section 4).
 
 use std::fmt;
 
@@ -40,8 +41,10 @@ pub(crate) enum Found {
     Text,
     /// A number; what is no integer of 64 bits is told as the nearest float.
     Number,
-    /// `null`, there or above.
+    /// `null`.
     Null,
+    /// Nothing, since `null` stands above.
+    NullAbove,
     /// Nothing.
     #[default]
     Missing,
@@ -147,7 +150,7 @@ impl<'r> Pick<'r, '_> {
                         self.values[rest.place].octets.extend_from_slice(octets);
                     }
                 }
-                Some(_) if found == Found::Null => self.values[rest.place].found = Found::Null,
+                Some(_) if found == Found::Null => self.values[rest.place].found = Found::NullAbove,
                 Some(_) => {}
             }
         }
@@ -254,7 +257,16 @@ impl<'de> Visitor<'de> for Pick<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(rests) = map.next_key_seed(Step { rests: self.rests, values: &*self.values })? {
+        let before = lengths(self.rests, self.values);
+        // By which key each path went on; without a second key of that name it stays so.
+        let mut keys: Vec<Option<usize>> = vec![None; self.rests.len()];
+        while let Some(Steps { key, rests }) =
+            map.next_key_seed(Step { rests: self.rests, keys: &keys, values: &*self.values })?
+        {
+            let is_met = |rest: &Rest<'_>| rests.iter().any(|met| met.place == rest.place);
+            for (rest, octets) in self.rests.iter().zip(&before).filter(|(rest, _)| is_met(rest)) {
+                forget(&[*rest], &[*octets], self.values);
+            }
             if rests.is_empty() {
                 map.next_value::<IgnoredAny>()?;
             } else if rests.iter().any(Rest::is_last) {
@@ -263,20 +275,33 @@ impl<'de> Visitor<'de> for Pick<'_, '_> {
             } else {
                 map.next_value_seed(Pick { rests: &rests, values: &mut *self.values })?;
             }
+            for (rest, by) in self.rests.iter().zip(&mut keys).filter(|(rest, _)| is_met(rest)) {
+                *by = (self.values[rest.place].found != Found::Missing).then_some(key);
+            }
         }
         self.end(Found::Other, b"");
         Ok(())
     }
 }
 
-/// Compares a key with paths: what remains behind it of those that it is on and that have no value yet.
+/// Compares a key with paths: what remains behind it of those that it is on and that have no value yet, or one behind a key
+/// of the same name.
 struct Step<'r, 'v> {
     rests: &'r [Rest<'r>],
+    /// By which key, told by its octets, each has its value.
+    keys: &'v [Option<usize>],
     values: &'v [Value],
 }
 
+/// What remains of paths behind a key.
+struct Steps<'r> {
+    /// The octets of the key: of the keys on one path that tells it.
+    key: usize,
+    rests: Vec<Rest<'r>>,
+}
+
 impl<'de, 'r> DeserializeSeed<'de> for Step<'r, '_> {
-    type Value = Vec<Rest<'r>>;
+    type Value = Steps<'r>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
@@ -284,15 +309,18 @@ impl<'de, 'r> DeserializeSeed<'de> for Step<'r, '_> {
 }
 
 impl<'r> Visitor<'_> for Step<'r, '_> {
-    type Value = Vec<Rest<'r>>;
+    type Value = Steps<'r>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        let open = self.rests.iter().filter(|rest| self.values[rest.place].found == Found::Missing);
-        let behind = open.filter_map(|rest| {
+        let is_open = |rest: &Rest<'_>, by: Option<usize>| {
+            self.values[rest.place].found == Found::Missing || by == Some(key.len())
+        };
+        let open = self.rests.iter().zip(self.keys).filter(|(rest, by)| is_open(rest, **by));
+        let behind = open.filter_map(|(rest, _)| {
             let keys = rest.keys?;
             if key == keys {
                 return Some(Rest { keys: None, ..*rest });
@@ -300,7 +328,7 @@ impl<'r> Visitor<'_> for Step<'r, '_> {
             let keys = keys.strip_prefix(key)?.strip_prefix('.')?;
             Some(Rest { keys: Some(keys), ..*rest })
         });
-        Ok(behind.collect())
+        Ok(Steps { key: key.len(), rests: behind.collect() })
     }
 }
 
@@ -318,7 +346,7 @@ mod tests {
             (r#"{"page":{"url":"first"},"page.url":"u"}"#, "page.url", "Text first"),
             (r#"{"a.b":{"c":"u"}}"#, "a.b.c", "Text u"),
             (r#"{"url":null}"#, "url", "Null "),
-            (r#"{"page":null}"#, "page.url", "Null "),
+            (r#"{"page":null}"#, "page.url", "NullAbove "),
             (r#"{"page":"x"}"#, "page.url", "Missing "),
             (r#"{"page":7}"#, "page.url", "Missing "),
             (r#"{"page":"{\"url\":\"u\"}"}"#, "page.url", "Text u"),
@@ -331,7 +359,15 @@ mod tests {
             (r#"{"url":{"a":1}}"#, "url", "Other "),
             (r#"{"url":["u"]}"#, "url", "Other "),
             (r#"{"url":""}"#, "url", "Text "),
-            (r#"{"url":"first","url":"second"}"#, "url", "Text first"),
+            (r#"{"url":"first","url":"second"}"#, "url", "Text second"),
+            (r#"{"url":"first","url":7}"#, "url", "Number 7"),
+            (r#"{"url":"first","url":null}"#, "url", "Null "),
+            (r#"{"url":"first","url":"\ud800"}"#, "url", "Unreadable "),
+            (r#"{"page":{"url":"first"},"page":{"x":1}}"#, "page.url", "Missing "),
+            (r#"{"page":{"url":"first"},"page":"{\"url\":\"second\",\"url\":\"last\"}"}"#, "page.url", "Text last"),
+            (r#"{"page":{"url":"first"},"page.url":"u","page":{"url":"x","url":"last"}}"#, "page.url", "Text last"),
+            (r#"{"page":{"x":1},"page.url":"u","page":{"url":"other"},"page.url":"last"}"#, "page.url", "Text last"),
+            (r#"{"page":null,"page":{"url":"u"}}"#, "page.url", "Text u"),
             (r#"{"url":"\ud800","z":1}"#, "url", "Unreadable "),
             (r#"{"url":1e999,"z":1}"#, "url", "Unreadable "),
             (r#"{"z":"\ud800","y":1e999,"url":"u"}"#, "url", "Text u"),

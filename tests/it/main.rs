@@ -7,6 +7,7 @@ mod cli;
 mod corpus;
 #[cfg(feature = "cli")]
 mod dataset;
+mod dataset_columns;
 #[cfg(feature = "cli")]
 mod dataset_stats;
 #[cfg(feature = "cli")]

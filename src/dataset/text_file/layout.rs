@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow::array::{Array, BinaryViewArray, BinaryViewBuilder};
 use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::cells;
@@ -12,12 +13,10 @@ use super::treatment::Treatment;
 use crate::dataset::DatasetError;
 use crate::dataset::annotate::{Annotator, AsOf, Sources};
 use crate::dataset::columns::{ColumnPath, check_free};
+use crate::dataset::members::{Members, PATH_ROWS};
 use crate::dataset::stats::{StatsColumns, Typing};
 use crate::source::json_path::{self, Found, Path, Value};
 use crate::tables::text::of_octets;
-
-/// Rows of NDJSON in one of which every value that is asked for has to stand, or its path is taken for wrong.
-const PATH_ROWS: usize = 1000;
 
 /// How the records of a file are read and written.
 pub(super) struct Layout {
@@ -29,6 +28,8 @@ pub(super) struct Layout {
     wanted: Vec<Wanted>,
     /// The columns.
     schema: SchemaRef,
+    /// What tells rows apart, where that stands in the JSON of a field.
+    id_in_json: Option<ColumnPath>,
 }
 
 /// What a record is.
@@ -60,6 +61,7 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens a file, with whose rows this is done.
     pub(super) fn of(input: &TextInput, annotator: &Annotator, treatment: &Treatment) -> Result<Self, DatasetError> {
+        treatment.check(annotator)?;
         let (stream, mark) = input.open()?;
         let mut reader = Reader::new(stream);
         let (layout, header) = match input.syntax {
@@ -104,13 +106,34 @@ impl Opened {
         beginning
     }
 
-    /// Whether what was asked for stands where it is looked for: in NDJSON, in any of the first rows.
-    pub(super) fn check(mut self) -> Result<(), DatasetError> {
-        let Cut::Object = self.layout.cut else { return Ok(()) };
+    /// Whether what was asked for stands where it is looked for, in any of the first rows.
+    pub(super) fn check(self) -> Result<(), DatasetError> {
+        match self.layout.cut {
+            Cut::Object => self.check_objects(),
+            Cut::Fields { .. } => self.check_fields(),
+        }
+    }
+
+    /// Columns are known by the header; what stands in JSON is not.
+    fn check_fields(mut self) -> Result<(), DatasetError> {
+        let mut members = Members::of(self.layout.sources.columns().chain(&self.layout.id_in_json));
+        while !members.is_settled() {
+            // What is wrong with a record is told when its turn comes.
+            let Ok(batch) = self.reader.batch(PATH_ROWS) else { break };
+            let Ok(gathered) = self.layout.gather(&batch) else { break };
+            if batch.records().next().is_none() {
+                break;
+            }
+            members.look(&gathered.columns)?;
+        }
+        members.finish()
+    }
+
+    fn check_objects(mut self) -> Result<(), DatasetError> {
         let wanted: Vec<&Wanted> = self.layout.wanted.iter().filter(|wanted| wanted.is_asked).collect();
         let paths: Vec<Path<'_>> = wanted.iter().map(|wanted| Path::to(&wanted.name)).collect();
         let mut values: Vec<Value> = paths.iter().map(|_| Value::default()).collect();
-        let mut is_there = vec![false; paths.len()];
+        let (mut is_there, mut is_missing) = (vec![false; paths.len()], vec![false; paths.len()]);
         let (mut line, mut first) = (Vec::new(), None);
         for _ in 0..PATH_ROWS {
             line.clear();
@@ -119,13 +142,17 @@ impl Opened {
             if json_path::read(&line, &paths, &mut values).is_err() {
                 continue;
             }
-            is_there.iter_mut().zip(&values).for_each(|(is, value)| *is |= value.found != Found::Missing);
+            for ((is_there, is_missing), value) in is_there.iter_mut().zip(&mut is_missing).zip(&values) {
+                *is_missing |= value.found == Found::Missing;
+                // Below a null nothing is there, and nothing is missing.
+                *is_there |= !matches!(value.found, Found::Missing | Found::NullAbove);
+            }
             if is_there.iter().all(|is| *is) {
                 return Ok(());
             }
             first = first.or_else(|| Some(json_path::keys(&line).join(", ")));
         }
-        let gone = wanted.iter().zip(is_there).find(|(_, is_there)| !is_there);
+        let gone = wanted.iter().zip(is_there.iter().zip(is_missing)).find(|(_, (there, missing))| !*there && *missing);
         match first.zip(gone) {
             Some((columns, (wanted, _))) => Err(DatasetError::MissingColumn { column: wanted.name.clone(), columns }),
             None => Ok(()),
@@ -139,7 +166,7 @@ impl Layout {
         let mut wanted = Vec::new();
         add_column(&mut wanted, &settings.url_column, Role::Text, true);
         if let AsOf::Column(column) = &settings.as_of {
-            add_column(&mut wanted, column, Role::Text, false);
+            add_column(&mut wanted, column, Role::Scalar, true);
         }
         let text = annotator.stats_asked().map(|asked| {
             for column in [&asked.weight_column, &asked.by].into_iter().flatten() {
@@ -155,7 +182,7 @@ impl Layout {
         wanted.extend(id.map(|id| Wanted { name: id.to_owned(), role: Role::Written, is_asked: true }));
         let added = treatment.added(annotator);
         check_free(id, &added)?;
-        Ok(Self { cut: Cut::Object, added, sources, wanted, schema })
+        Ok(Self { cut: Cut::Object, added, sources, wanted, schema, id_in_json: None })
     }
 
     fn of_header(
@@ -173,26 +200,32 @@ impl Layout {
         for path in columns.chain(sources.stats.iter().flat_map(StatsColumns::values)) {
             add_column(&mut wanted, path.column(), Role::Text, true);
         }
+        let id = treatment.id_column().map(|id| ColumnPath::find(&all, id)).transpose()?;
+        let (id, id_in_json) =
+            id.map_or((None, None), |id| if id.is_in_json() { (None, Some(id)) } else { (Some(id), None) });
+        if let Some(path) = &id_in_json {
+            add_column(&mut wanted, path.column(), Role::Text, true);
+        }
         let schema = schema(&wanted);
         let text = sources.stats.as_ref().and_then(StatsColumns::text).map(ColumnPath::column);
         wanted.extend(text.map(|name| Wanted { name: name.to_owned(), role: Role::Length, is_asked: true }));
-        let id = treatment.id_column().map(|id| ColumnPath::find(&all, id)).transpose()?;
         let id = id.as_ref().map(ColumnPath::column);
         wanted.extend(id.map(|name| Wanted { name: name.to_owned(), role: Role::Written, is_asked: true }));
         let added = treatment.added(annotator);
         if treatment.is_sidecar() {
-            check_free(id, &added)?;
+            check_free(treatment.id_column(), &added)?;
         } else {
             check_free(names.iter().map(String::as_str), &added)?;
         }
         let place = |wanted: &Wanted| names.iter().position(|name| *name == wanted.name);
         let places = wanted.iter().filter_map(place).collect();
-        Ok(Self { cut: Cut::Fields { delimiter, count, places }, added, sources, wanted, schema })
+        Ok(Self { cut: Cut::Fields { delimiter, count, places }, added, sources, wanted, schema, id_in_json })
     }
 
     /// The name of what tells rows apart, where that is wanted.
     pub(super) fn id(&self) -> Option<&str> {
-        self.wanted.iter().find(|wanted| wanted.role == Role::Written).map(|wanted| &*wanted.name)
+        let written = self.wanted.iter().find(|wanted| wanted.role == Role::Written);
+        self.id_in_json.as_ref().map(ColumnPath::asked).or_else(|| written.map(|wanted| &*wanted.name))
     }
 
     /// What is read of the rows of a batch.
@@ -216,7 +249,11 @@ impl Layout {
                 }
             }
         }
-        gatherer.finish(&self.schema)
+        let mut gathered = gatherer.finish(&self.schema)?;
+        if let (Some(path), Cut::Fields { delimiter, .. }) = (&self.id_in_json, &self.cut) {
+            gathered.ids = Some(as_fields(&path.whole_scalars(&gathered.columns)?, *delimiter));
+        }
+        Ok(gathered)
     }
 }
 
@@ -234,6 +271,17 @@ fn schema(wanted: &[Wanted]) -> SchemaRef {
 
 fn all_text<'n>(names: impl Iterator<Item = &'n String>) -> Fields {
     names.map(|name| Field::new(name, DataType::BinaryView, true)).collect()
+}
+
+/// Texts as they are written in fields.
+fn as_fields(texts: &BinaryViewArray, delimiter: u8) -> BinaryViewArray {
+    let mut fields = BinaryViewBuilder::with_capacity(texts.len());
+    for text in texts {
+        let mut field = Vec::new();
+        cells::append_field(&of_octets(text.unwrap_or_default()), delimiter, &mut field);
+        fields.append_value(field);
+    }
+    fields.finish()
 }
 
 fn add_fields(

@@ -133,9 +133,10 @@ impl Reader {
         }
     }
 
-    fn batch(&mut self) -> Result<Batch, DatasetError> {
+    /// The next records, so many at most.
+    pub(super) fn batch(&mut self, records: usize) -> Result<Batch, DatasetError> {
         let mut batch = Batch { rows_before: self.rows, ..Batch::default() };
-        while batch.records.len() < GROUPED_ROWS && batch.octets.len() < BATCH_OCTETS {
+        while batch.records.len() < records && batch.octets.len() < BATCH_OCTETS {
             let start = batch.octets.len();
             let Some(line) = self.next_record(&mut batch.octets)? else { break };
             self.rows += u64::from(!is_blank(&batch.octets[start..]));
@@ -152,7 +153,7 @@ impl Iterator for Reader {
         if self.has_failed {
             return None;
         }
-        match self.batch() {
+        match self.batch(GROUPED_ROWS) {
             Ok(batch) if batch.records.is_empty() => None,
             Ok(batch) => Some(Ok(batch)),
             Err(error) => {

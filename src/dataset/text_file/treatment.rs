@@ -2,6 +2,7 @@
 
 use arrow::datatypes::Field;
 
+use crate::dataset::DatasetError;
 use crate::dataset::annotate::Annotator;
 use crate::dataset::filter::reason_field;
 use crate::dataset::keep::Rules;
@@ -30,6 +31,14 @@ impl Treatment {
         }
     }
 
+    /// Whether the columns of the output can stand beside each other, whatever the input is.
+    pub(super) fn check(&self, annotator: &Annotator) -> Result<(), DatasetError> {
+        match self {
+            Self::Annotate(shape) => shape.check(annotator),
+            Self::Filter { .. } => Ok(()),
+        }
+    }
+
     /// Which rows are kept, where they are filtered.
     pub(super) const fn rules(&self) -> Option<&Rules> {
         match self {
@@ -46,8 +55,8 @@ impl Treatment {
     /// The column that tells rows apart in such an output.
     pub(super) fn id_column(&self) -> Option<&str> {
         match self {
-            Self::Annotate(Shape::Sidecar { id_column }) => id_column.as_deref(),
-            Self::Annotate(Shape::Annotated) | Self::Filter { .. } => None,
+            Self::Annotate(shape) => shape.id_column(),
+            Self::Filter { .. } => None,
         }
     }
 }

@@ -211,7 +211,7 @@ fn fates(
 ) -> Result<Vec<Fate>, DatasetError> {
     let judge = |row| {
         let fate = rules.fate(answers, row);
-        match rules.error(fate, rows_before + row as u64 + 1, || url(row)) {
+        match rules.error(fate, answers.capture(row), rows_before + row as u64 + 1, || url(row)) {
             Some(error) => Err(error),
             None => Ok(fate),
         }
@@ -221,7 +221,11 @@ fn fates(
 
 /// An error about a row, told with its line.
 fn at_line(error: DatasetError, batch: &Batch) -> DatasetError {
-    let (DatasetError::BadUrl { row, .. } | DatasetError::NotCollected { row, .. }) = &error else { return error };
+    let (DatasetError::BadUrl { row, .. } | DatasetError::BadTime { row, .. } | DatasetError::NotCollected { row, .. }) =
+        &error
+    else {
+        return error;
+    };
     let place = usize::try_from(row.saturating_sub(batch.rows_before + 1)).unwrap_or(usize::MAX);
     match batch.records().filter(|record| !record.is_blank()).nth(place) {
         Some(record) => DatasetError::AtLine { line: record.line, source: Box::new(error) },

@@ -195,7 +195,7 @@ fn json_row(end: LineEnd, line: &[u8], path: &str, out: &mut Vec<u8>) -> Option<
                 return Some(Row::Cut);
             }
             Ok(Found::Text) => return Some(Row::Value),
-            Ok(Found::Null | Found::Missing) => return Some(Row::Null),
+            Ok(Found::Null | Found::NullAbove | Found::Missing) => return Some(Row::Null),
             Ok(Found::Number | Found::Other | Found::Unreadable) => RowFault::NoText,
             Err(fault) => fault.into(),
         },

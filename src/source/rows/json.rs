@@ -119,7 +119,7 @@ fn text(value: &mut Value) -> Option<Vec<u8>> {
 
 fn told<T: Copy>(value: &Value, reading: &Reading<T>) -> Told<T> {
     match value.found {
-        Found::Missing | Found::Null => Told::Nothing,
+        Found::Missing | Found::Null | Found::NullAbove => Told::Nothing,
         Found::Text => reading.of_text(&value.octets),
         Found::Number => reading.of_digits(&value.octets),
         Found::Other | Found::Unreadable => Told::Unreadable,
