@@ -294,8 +294,11 @@ fn without_answers(tally: &Tally) -> String {
         (tally.unreadable_times, "with a time that cannot be read"),
         (not_held, "of origins that no snapshot holds"),
     ];
-    let present = counts.iter().filter(|(count, _)| *count > 0);
-    present.map(|(count, what)| format!(", {} {what}", number(*count))).collect()
+    let mut text = String::new();
+    for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
+        text += &format!(", {} {what}", number(*count));
+    }
+    text
 }
 
 /// Counts with their words, the absent ones left out.

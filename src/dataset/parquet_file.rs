@@ -77,7 +77,7 @@ impl Write for Written {
 fn is_of_output(error: &ParquetError) -> bool {
     let ParquetError::External(cause) = error else { return false };
     let cause = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    cause.is_some_and(|cause| cause.is::<WriteFault>())
+    matches!(cause, Some(cause) if cause.is::<WriteFault>())
 }
 
 /// Octets read or gathered at once.

@@ -249,11 +249,14 @@ impl Layout {
                 }
             }
         }
-        let mut gathered = gatherer.finish(&self.schema)?;
-        if let (Some(path), Cut::Fields { delimiter, .. }) = (&self.id_in_json, &self.cut) {
-            gathered.ids = Some(as_fields(&path.whole_scalars(&gathered.columns)?, *delimiter));
+        let found = gatherer.finish(&self.schema)?;
+        match (&self.id_in_json, &self.cut) {
+            (Some(path), Cut::Fields { delimiter, .. }) => {
+                let ids = as_fields(&path.whole_scalars(&found.columns)?, *delimiter);
+                Ok(Gathered { ids: Some(ids), ..found })
+            }
+            _ => Ok(found),
         }
-        Ok(gathered)
     }
 }
 
