@@ -217,7 +217,9 @@ fn target(text: &str) -> Target {
 }
 
 async fn fetch_plain(server: &Server, origin: &str) -> Fetched {
-    fetcher_on(network(Some(server), None, Vec::new()), short_limits()).fetch(&target(origin)).await
+    // A mebibyte in small chunks takes its time where the machine is busy.
+    let limits = FetchLimits { headers: Duration::from_secs(2), attempt: Duration::from_secs(6), ..short_limits() };
+    fetcher_on(network(Some(server), None, Vec::new()), limits).fetch(&target(origin)).await
 }
 
 fn outcome(fetched: &Fetched) -> String {
