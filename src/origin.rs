@@ -234,10 +234,49 @@ fn split_scheme(text: &str) -> Result<(Scheme, &str), Reason> {
         && is_scheme(scheme)
         && !scheme.contains('.')
         && !rest.starts_with(|first: char| first.is_ascii_digit())
+        && (is_opaque(scheme) || !has_user_information(rest))
     {
         return Err(Reason::Scheme);
     }
     Ok((Scheme::Https, text.strip_prefix("//").unwrap_or(text)))
+}
+
+/// Whether `rest`, what follows a colon, ends a user information: the colon then parts name and password.
+fn has_user_information(rest: &str) -> bool {
+    rest.split(['/', '?', '#']).next().unwrap_or(rest).contains('@')
+}
+
+/// Schemes in whose URLs `@` stands and is no end of user information.
+const OPAQUE_SCHEMES: [&str; 13] =
+    ["acct", "cid", "data", "im", "javascript", "mailto", "mid", "pres", "sip", "sips", "sms", "urn", "xmpp"];
+
+fn is_opaque(scheme: &str) -> bool {
+    OPAQUE_SCHEMES.iter().any(|opaque| scheme.eq_ignore_ascii_case(opaque))
+}
+
+/// What stands for user information where text from outside is stored or shown.
+pub const MASK: &str = "***";
+
+/// The text of a URL, or of what was meant as one, with its user information masked: `http://***@a.test/`. Passwords are
+/// never stored, and tokens stand in the place of names.
+///
+/// Where the text names no origin, everything before the last `@` counts: a password may hold the `/` that makes it none.
+#[must_use]
+pub fn without_user_information(text: &str, names_origin: bool) -> Cow<'_, str> {
+    let bare = text.trim_start();
+    if bare.split_once(':').is_some_and(|(scheme, _)| is_opaque(scheme)) {
+        return Cow::Borrowed(text);
+    }
+    let rest = match bare.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => rest,
+        _ => bare.strip_prefix("//").unwrap_or(bare),
+    };
+    let start = text.len() - rest.len();
+    let end = if names_origin { rest.find(['/', '?', '#']).unwrap_or(rest.len()) } else { rest.len() };
+    match rest[..end].rfind('@') {
+        Some(at) => Cow::Owned(format!("{}{MASK}{}", &text[..start], &rest[at..])),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// RFC 3986 §3.1.
@@ -297,6 +336,11 @@ mod tests {
             ("HTTP://A.Test:80", "http://a.test"),
             ("http://a.test/", "http://a.test"),
             ("http://user:pw@a.test/x?y#z", "http://a.test"),
+            ("user@a.test", "https://a.test"),
+            ("user:pw@a.test", "https://a.test"),
+            ("user:pw@a.test:8080/x", "https://a.test:8080"),
+            ("user:80@a.test", "https://a.test"),
+            ("user:p@w@a.test", "https://a.test"),
             ("a.test:8080", "https://a.test:8080"),
             ("localhost:8080", "https://localhost:8080"),
             ("https://a.test:443/x", "https://a.test"),
@@ -312,6 +356,9 @@ mod tests {
             ("https://a.test?x=1", "https://a.test"),
             ("ftp://a.test", "!scheme"),
             ("mailto:x@a.test", "!scheme"),
+            ("SIP:x@a.test", "!scheme"),
+            ("javascript:x/@a.test", "!scheme"),
+            ("tel:x", "!scheme"),
             ("http://a b.test", "!host"),
             ("http://a..test", "!host"),
             ("http://b\n.test", "!host"),
@@ -325,6 +372,28 @@ mod tests {
         }
         assert_eq!(normal(&format!("{}.test", "a".repeat(64))), "!length");
         assert_eq!(normal(&format!("https://a.test/{}", "a".repeat(URL_OCTETS))), "!length");
+    }
+
+    #[test]
+    fn user_information_is_masked() {
+        for (text, names_origin, expected) in [
+            ("http://user:pw@a.test/x?y@z", true, "http://***@a.test/x?y@z"),
+            ("HTTPS://token@a.test", true, "HTTPS://***@a.test"),
+            ("user:pw@a.test", true, "***@a.test"),
+            ("//user:p@w@a.test:8/x", true, "//***@a.test:8/x"),
+            ("a.test/@x//y@z", true, "a.test/@x//y@z"),
+            ("a.test?u=http://x:y@b.test", true, "a.test?u=http://x:y@b.test"),
+            ("a.test", true, "a.test"),
+            ("ftp://user:pw@a.test/", false, "ftp://***@a.test/"),
+            ("https://user:p/w@a.test/", false, "https://***@a.test/"),
+            ("user:p//w@a.test x", false, "***@a.test x"),
+            (" http://user:pw@a.test ", true, " http://***@a.test "),
+            ("http:\\\\user:pw@a.test", false, "***@a.test"),
+            ("mailto:x@a.test", false, "mailto:x@a.test"),
+            ("no one", false, "no one"),
+        ] {
+            assert_eq!(without_user_information(text, names_origin), expected, "{text}");
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum Event {
     Kept(u64),
     /// An origin got its row.
     Fetched(FetchClass),
+    /// Nothing has happened for a moment.
+    Waiting,
     /// So many captures were found in the files of others.
     Indexed(u64),
     /// A capture was read and became a row.

@@ -15,6 +15,7 @@ use super::folder_rows;
 use super::output::{INGESTED_TABLES, Output};
 use super::pipeline::{self, ordered};
 use super::totals::{Classes, Imbalance, LineTotals};
+use crate::origin::without_user_information;
 use crate::robots::parse::Robots;
 use crate::robots::token::Matching;
 use crate::source::captures::{Capture, Damage, FileIndex, Found, Index};
@@ -250,7 +251,7 @@ impl Run<'_> {
                 let fetch = FetchRow {
                     origin: Some(seen.origin),
                     rank: None,
-                    input: Some(seen.url),
+                    input: Some(without_user_information(&seen.url, true).into_owned()),
                     input_line: i64::try_from(place).ok(),
                     observation: seen.observation,
                 };
@@ -387,7 +388,7 @@ fn read_one(
     let fetch = FetchRow {
         origin: Some(seen.origin),
         rank: None,
-        input: Some(seen.target_uri),
+        input: Some(without_user_information(&seen.target_uri, true).into_owned()),
         input_line: None,
         observation: seen.observation,
     };

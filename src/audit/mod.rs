@@ -101,6 +101,12 @@ pub enum AuditError {
     /// The earlier run has changed meanwhile.
     #[error("the earlier run of --reuse no longer holds all bodies that rows name; begin again with --restart")]
     BodiesGone,
+    /// Lists that changed while an unfinished run read them, and were put back.
+    #[error("the unfinished run holds {rows} rows that its lists do not name; begin again with --restart")]
+    ForeignRows {
+        /// Rows of no line.
+        rows: u64,
+    },
     /// Rows that no file can hold.
     #[error("cannot encode rows of decisions")]
     Encode(#[from] ParquetError),

@@ -54,7 +54,9 @@ impl Classes {
     #[must_use]
     pub fn of_counts(count: impl Fn(FetchClass) -> u64) -> Self {
         let mut classes = Self::default();
-        FetchClass::ALL.iter().for_each(|class| classes.0[*class as usize] = count(*class));
+        for class in FetchClass::ALL.iter().copied() {
+            classes.0[class as usize] = count(class);
+        }
         classes
     }
 
@@ -146,6 +148,8 @@ pub struct TrainingTotals {
     /// Origins with the token.
     pub token: u64,
     /// Of these, by scope, in the order of [`Scope::ALL`].
+    pub token_scopes: [u64; Scope::ALL.len()],
+    /// All rows of `training` by scope, whatever the origin answered.
     pub scopes: [u64; Scope::ALL.len()],
 }
 
@@ -188,11 +192,12 @@ impl Totals {
 
     /// Counts the training preference of an origin.
     pub fn count_training(&mut self, class: FetchClass, row: &TrainingRow) {
+        self.training.scopes[row.scope as usize] += 1;
         if class.is_determinable() {
             self.training.determinable += 1;
             if row.token_present == Some(true) {
                 self.training.token += 1;
-                self.training.scopes[row.scope as usize] += 1;
+                self.training.token_scopes[row.scope as usize] += 1;
             }
         }
     }
@@ -209,6 +214,7 @@ impl Totals {
         }
         self.training.determinable += part.training.determinable;
         self.training.token += part.training.token;
+        add_all(&mut self.training.token_scopes, &part.training.token_scopes);
         add_all(&mut self.training.scopes, &part.training.scopes);
     }
 

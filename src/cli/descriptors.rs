@@ -2,8 +2,6 @@
 
 use std::num::NonZeroUsize;
 
-use super::args::Global;
-use super::show;
 use crate::source::http::LOOK_UPS;
 
 /// Descriptors that are kept for files, name servers and the rest.
@@ -15,26 +13,34 @@ const DESCRIPTORS_A_FETCH: u64 = 2;
 /// Descriptors that one look-up may need at a time: both families, two name servers.
 const DESCRIPTORS_A_LOOK_UP: u64 = 4;
 
+/// What the limit of open files allows.
+pub(super) struct Fitted {
+    /// Connections at a time.
+    pub(super) concurrency: NonZeroUsize,
+    /// Look-ups at a time.
+    pub(super) look_ups: NonZeroUsize,
+    /// What to say of it once work begins.
+    pub(super) remark: Option<String>,
+}
+
 /// Connections and look-ups at a time that the limit of open files allows; it is raised where that is possible.
 ///
 /// Beyond it connections would fail through our own fault, and that must not look like the origin's.
-pub(super) fn fitted(global: &Global, asked: NonZeroUsize) -> (NonZeroUsize, NonZeroUsize) {
+pub(super) fn fitted(asked: NonZeroUsize) -> Fitted {
     let wanted = OTHER_DESCRIPTORS
         .saturating_add(DESCRIPTORS_A_FETCH.saturating_mul(asked.get() as u64))
         .saturating_add(DESCRIPTORS_A_LOOK_UP * LOOK_UPS.get() as u64);
     let Ok(descriptors) = rlimit::increase_nofile_limit(wanted) else {
-        return (asked, LOOK_UPS);
+        return Fitted { concurrency: asked, look_ups: LOOK_UPS, remark: None };
     };
     let (concurrency, look_ups) = within(descriptors, asked);
-    if !global.quiet {
-        let at_a_time = format!("{concurrency} connections at a time");
-        if concurrency < asked {
-            show::remark(&format!("{at_a_time}: {descriptors} open files allow no more than that"));
-        } else {
-            show::remark(&at_a_time);
-        }
-    }
-    (concurrency, look_ups)
+    let at_a_time = format!("{concurrency} connections at a time");
+    let remark = if concurrency < asked {
+        format!("{at_a_time}: {descriptors} open files allow no more than that")
+    } else {
+        at_a_time
+    };
+    Fitted { concurrency, look_ups, remark: Some(remark) }
 }
 
 /// Connections and look-ups at a time with so many descriptors.

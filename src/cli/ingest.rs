@@ -64,7 +64,7 @@ pub(super) fn take_over(
 
 /// Other tables would make what an unfinished run has done unreadable for it.
 pub(super) fn must_be_free(folder: &Path) -> Result<(), Failed> {
-    if Journaled::read(folder).map_err(Failed::before)?.is_none() {
+    if !folder.is_dir() || Journaled::read(folder).map_err(Failed::before)?.is_none() {
         return Ok(());
     }
     let words = "holds an unfinished run of scan or fetch; end it, or take another folder";

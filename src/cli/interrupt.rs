@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::exit::Exit;
-use super::show;
+use super::{log, show};
 use crate::source::http::Stop;
 
 /// Looks out for signals as long as the program runs.
@@ -66,6 +66,7 @@ impl Interrupt {
 
 fn abort(why: &str) -> ! {
     show::remark(why);
+    log::end(Exit::Interrupted);
     std::process::exit(Exit::Interrupted as i32);
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::args::{Global, LiveArgs, RunArgs, UrlArgs};
-use super::descriptors::fitted;
+use super::descriptors::{Fitted, fitted};
 use super::exit::Failed;
 use crate::audit::collect::Collection;
 use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
@@ -20,7 +20,7 @@ use crate::audit::totals::Classes;
 use crate::config::Options;
 use crate::source::history::History;
 use crate::source::http::{FetchSettings, Fetcher, Network, Stop};
-use crate::source::input::{InputError, OriginInputs, Spooled, UrlInputs};
+use crate::source::input::{Contents, InputError, OriginInputs, Spooled, UrlInputs};
 use crate::source::snapshot::Snapshot;
 use crate::tables::FORMAT_VERSION;
 use crate::tables::column::hex;
@@ -35,8 +35,10 @@ pub(super) struct Live {
     pub(super) urls: UrlLists,
     /// How it fetches, for the run's metadata.
     pub(super) facts: Value,
-    /// Origins that the lists name at most.
+    /// Rows that the lists give.
     pub(super) expected: u64,
+    /// What is to be said when work begins.
+    pub(super) remark: Option<String>,
     /// Lists that could be read only once.
     _spooled: Spooled,
 }
@@ -74,8 +76,9 @@ impl Live {
         let spooled = Spooled::of(&live.origins, folder, "origins").map_err(Failed::before)?;
         let lists = || OriginInputs::open(spooled.paths(), live.origin_column.as_deref()).map_err(Failed::before);
         let first_reading = lists()?;
-        let urls = UrlLists::of(asked.urls, folder)?;
-        let found = survey(first_reading, urls.open()?).map_err(Failed::before)?;
+        let mut urls = UrlLists::of(asked.urls, folder)?;
+        let found = survey(first_reading, urls.open()?, live.limit).map_err(Failed::before)?;
+        urls.contents.clone_from(&found.urls);
         let mut facts = facts(&settings, live.limit);
         let asked_sha256 = asked.digest(&found, &facts);
         facts["asked_sha256"] = asked_sha256.as_str().into();
@@ -84,19 +87,20 @@ impl Live {
         {
             return Ok(ToDo::Nothing(classes));
         }
-        let (concurrency, look_ups) = fitted(global, options.concurrency());
+        let Fitted { concurrency, look_ups, remark } = fitted(options.concurrency());
         let settings = FetchSettings { look_ups, ..settings };
         add_pace(&mut facts, &settings, concurrency);
         let history = settings.history.clone();
         let fetcher = Fetcher::new(settings).map(Arc::new).map_err(Failed::before)?;
         let mut footer = Footer::new();
-        footer.add("origins_sha256", found.origins_sha256);
+        footer.add("origins_sha256", found.lists.sha256.as_str());
         footer.add("fetching", facts.to_string());
         let unfinished = if live.run.restart { Unfinished::Discard } else { Unfinished::Resume };
         let parts = Parts::open(folder, &asked_sha256, unfinished, live.run.part_limits(), footer);
         let collection = Collection {
-            lists: lists()?,
+            lists: lists()?.expecting(found.lists),
             urls: urls.open()?,
+            exact: found.exact,
             limit: live.limit,
             concurrency,
             matching: options.matching().map_err(Failed::before)?,
@@ -110,7 +114,8 @@ impl Live {
             parts: parts.map_err(Failed::before)?,
             urls,
             facts,
-            expected: live.limit.map_or(found.origins, |limit| limit.min(found.origins)),
+            expected: found.rows,
+            remark: remark.filter(|_| !global.quiet),
             _spooled: spooled,
         })))
     }
@@ -123,8 +128,8 @@ impl Asked<'_> {
             "format": FORMAT_VERSION,
             "command": self.command,
             "plan": self.plan.map(Plan::to_json),
-            "origins": found.origins_sha256,
-            "urls": found.urls_sha256,
+            "origins": found.lists.sha256,
+            "urls": found.urls.as_ref().map(|urls| urls.sha256.as_str()),
             "fetching": facts,
         });
         hex(&Sha256::digest(asked.to_string()))
@@ -210,20 +215,26 @@ fn add_pace(facts: &mut Value, settings: &FetchSettings, concurrency: NonZeroUsi
 pub(super) struct UrlLists {
     spooled: Spooled,
     column: Option<String>,
+    /// What they held when they were read first.
+    contents: Option<Contents>,
 }
 
 impl UrlLists {
     /// Copies what can be read only once into a folder.
     pub(super) fn of(args: &UrlArgs, folder: &Path) -> Result<Self, Failed> {
         let spooled = Spooled::of(&args.urls, folder, "urls").map_err(Failed::before)?;
-        Ok(Self { spooled, column: args.url_column.clone() })
+        Ok(Self { spooled, column: args.url_column.clone(), contents: None })
     }
 
-    /// Opens the lists, where there are any.
+    /// Opens the lists, where there are any. From the second reading on they have to be the same.
     pub(super) fn open(&self) -> Result<Option<UrlInputs>, Failed> {
         if self.spooled.paths().is_empty() {
             return Ok(None);
         }
-        UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map(Some).map_err(Failed::before)
+        let urls = UrlInputs::open(self.spooled.paths(), self.column.as_deref()).map_err(Failed::before)?;
+        Ok(Some(match &self.contents {
+            Some(contents) => urls.expecting(contents.clone()),
+            None => urls,
+        }))
     }
 }

@@ -27,9 +27,11 @@ mod show;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use serde_json::Map;
 
 use args::{Cli, Command};
 use exit::{Exit, Failed};
+use log::Kind;
 
 /// Runs the program.
 #[must_use]
@@ -42,13 +44,12 @@ pub fn main() -> ExitCode {
         return usage(&Cli::command().error(clap::error::ErrorKind::InvalidValue, what));
     }
     log::set_up(&cli.global);
-    match run(&cli) {
-        Ok(exit) => exit.into(),
-        Err(failed) => {
-            show::error(&failed.error);
-            failed.exit.into()
-        }
-    }
+    let exit = run(&cli).unwrap_or_else(|failed| {
+        show::error(&failed.error);
+        failed.exit
+    });
+    log::end(exit);
+    exit.into()
 }
 
 fn run(cli: &Cli) -> Result<Exit, Failed> {
@@ -75,10 +76,15 @@ fn run(cli: &Cli) -> Result<Exit, Failed> {
 
 /// Help and version go to stdout and are no failure; everything else is known before work starts.
 fn usage(error: &clap::Error) -> ExitCode {
-    let is_help = !error.use_stderr();
-    // A broken pipe is a quiet success here, too.
-    let _ = error.print();
-    if is_help { Exit::Done.into() } else { Exit::Unusable.into() }
+    let exit = if error.use_stderr() { Exit::Unusable } else { Exit::Done };
+    log::set_up_unread();
+    let is_said = exit == Exit::Unusable && log::say(Kind::Error, error.to_string().trim_end(), Map::new());
+    if !is_said {
+        // A broken pipe is a quiet success here, too.
+        let _ = error.print();
+    }
+    log::end(exit);
+    exit.into()
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn identity(global: &Global, given: &str, plan: &Plan) -> Result<Option<Identity
 /// Says what is no error, where anybody wants to know.
 fn warn(global: &Global, text: &str) {
     if !global.quiet {
-        show::remark(&format!("warning: {}", for_people(text)));
+        show::warning(&for_people(text));
     }
 }
 

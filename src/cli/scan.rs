@@ -12,7 +12,7 @@ use super::exit::{Exit, Failed};
 use super::interrupt::Interrupt;
 use super::live::{self, Asked, Live, ToDo, UrlLists};
 use super::progress::Progress;
-use super::show;
+use super::{log, show};
 use crate::audit::AuditError;
 use crate::audit::collect::{Collected, collect};
 use crate::audit::event::{Event, Stage};
@@ -24,6 +24,7 @@ use crate::config::Options;
 use crate::report::{self, Summary};
 use crate::robots::access::FetchClass;
 use crate::source::http::FetchSettings;
+use crate::source::input::InputError;
 use crate::source::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::tables::sink;
@@ -96,14 +97,16 @@ pub(super) fn run_scan(
     let source = Source::Snapshot(Snapshot::open(folder).map_err(Failed::running)?);
     let threads = options.threads();
     let observer = &mut |event| progress.event(event);
-    let report = audit(&plan, &source, urls.open()?, Some(collected.lines), threads, &mut computed, observer);
-    let report = report.map_err(Failed::running)?;
+    let urls = urls.open().map_err(|failed| goes_on(Failed { exit: Exit::Failed, ..failed }))?;
+    let report = audit(&plan, &source, urls, Some(collected.lines), threads, &mut computed, observer);
+    let report = report.map_err(stopped)?;
     progress.event(Event::Stage(Stage::Finish, None));
-    computed.finish(&report.footer).map_err(Failed::running)?;
+    computed.finish(&report.footer).map_err(|error| stopped(error.into()))?;
     progress.finish();
     let summary = start.summary(command, Some(&plan), &report.totals, folder, threads).with_fetching(facts);
-    conclude(global, &summary, &tables)?;
+    conclude(global, &summary, &tables).map_err(goes_on)?;
     collected.journal.end().map_err(Failed::running)?;
+    doubt(global, &report.totals);
     Ok(report.totals.classes)
 }
 
@@ -124,8 +127,9 @@ pub(super) fn fetch(global: &Global, args: &FetchArgs) -> Result<Exit, Failed> {
     let totals = Totals { lines: collected.lines, classes: collected.classes, ..Totals::default() };
     totals.check(0, 0).map_err(|imbalance| Failed::running(AuditError::Balance(imbalance)))?;
     let summary = start.summary("fetch", None, &totals, folder, options.threads()).with_fetching(facts);
-    conclude(global, &summary, &FETCHED_TABLES)?;
+    conclude(global, &summary, &FETCHED_TABLES).map_err(goes_on)?;
     collected.journal.end().map_err(Failed::running)?;
+    doubt(global, &totals);
     exit_of(&totals.classes, &args.live)
 }
 
@@ -153,7 +157,10 @@ struct Snapped {
 
 /// Fetches into the parts of a snapshot.
 fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Event)) -> Result<Snapped, Failed> {
-    let Live { fetcher, collection, parts, urls, mut facts, .. } = live;
+    let Live { fetcher, collection, parts, urls, mut facts, remark, .. } = live;
+    if let Some(remark) = remark {
+        show::remark(&remark);
+    }
     interrupt.fetching();
     let mut rows_from_before = 0;
     let noting = &mut |event| {
@@ -170,20 +177,48 @@ fn make_snapshot(live: Live, interrupt: &Interrupt, observer: &mut dyn FnMut(Eve
     Ok(Snapped { collected, urls, facts })
 }
 
-/// Why fetches ended early; what was finished is kept.
+/// Why a live run ended early; what was finished is kept.
 fn stopped(error: AuditError) -> Failed {
     let exit = match error {
         AuditError::Interrupted { .. } => Exit::Interrupted,
         AuditError::TooManyFailures { .. } => Exit::NotHeld,
         _ => Exit::Failed,
     };
+    let advice = match &error {
+        AuditError::Input(InputError::Changed { .. }) => {
+            "with the list as it was the same command goes on from what is finished; --restart begins again with the \
+             list as it is now"
+        }
+        AuditError::TooManyFailures { .. } => "raise --max-errors to go on from what is finished",
+        // The same again would come of the same command.
+        AuditError::ForeignRows { .. } | AuditError::BodiesGone | AuditError::Balance(_) => {
+            return Failed { exit, error: error.into() };
+        }
+        _ => GOES_ON,
+    };
     let error = anyhow::Error::from(error);
-    Failed { exit, error: anyhow!("{error:#}; the same command goes on from what is finished") }
+    Failed { exit, error: anyhow!("{error:#}; {advice}") }
+}
+
+/// What to do where nothing but the end is missing.
+const GOES_ON: &str = "the same command goes on from what is finished";
+
+/// A failure behind the fetches, and what to do.
+fn goes_on(Failed { exit, error }: Failed) -> Failed {
+    Failed { exit, error: anyhow!("{error:#}; {GOES_ON}") }
 }
 
 /// Writes `views.sql` and `run.json`, then the report.
 pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table]) -> Result<(), Failed> {
     let json = report::json::report(summary);
+    log::whole(|| {
+        json!({
+            "rows": summary.totals.lines.rows,
+            "lines": json["lines"],
+            "n_origins": json["n_origins"],
+            "classes": json["classes"],
+        })
+    });
     let text = format!("{json:#}\n");
     write_views(&summary.folder, tables).map_err(Failed::running)?;
     sink::write_text(&summary.folder, "run.json", &text).map_err(Failed::running)?;
@@ -193,6 +228,16 @@ pub(super) fn conclude(global: &Global, summary: &Summary<'_>, tables: &[Table])
         Format::Table => show::text(&report::text::report(summary)),
     }
     .map(|_| ())
+}
+
+/// Lists of which nothing was understood are probably not what they were taken for.
+fn doubt(global: &Global, totals: &Totals) {
+    let rows = totals.lines.rows;
+    if !global.quiet && rows > 0 && totals.class(FetchClass::InvalidTarget) == rows {
+        show::warning(
+            "no line names an origin: is there a header, another separator, or a column to be named with --origin-column?",
+        );
+    }
 }
 
 /// A fault of this program in one origin is a row like others, but the exit code says so; what else a job takes for

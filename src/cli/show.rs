@@ -1,10 +1,11 @@
-//! The only place that writes to stdout and stderr.
+//! The only place that writes to stdout, and with `log` to stderr.
 
 use std::io::{self, ErrorKind, Write};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::exit::{Exit, Failed};
+use super::log::{self, Kind};
 use crate::tables::text::{ascii_json, for_people};
 
 /// Writes text to stdout.
@@ -27,20 +28,39 @@ pub(super) fn json(value: &Value) -> Result<Exit, Failed> {
 pub(super) fn octets(octets: &[u8]) -> Result<Exit, Failed> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(octets).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failed::running(error)),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failed::running(anyhow::Error::new(error).context("cannot write to standard output")))
+        }
         _ => Ok(Exit::Done),
     }
 }
 
-/// Writes an error and its causes to stderr, in one line where they have no lines of their own.
+/// Says an error and its causes, in one line where they have no lines of their own.
 pub(super) fn error(error: &anyhow::Error) {
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     let lines: Vec<String> = causes.join(": ").lines().map(|line| for_people(line).into_owned()).collect();
-    remark(&format!("error: {}", lines.join("\n")));
+    let text = lines.join("\n");
+    if !log::say(Kind::Error, &text, Map::new()) {
+        line(&format!("error: {text}"));
+    }
 }
 
-/// Writes a remark to stderr.
+/// Says something that may be wrong.
+pub(super) fn warning(text: &str) {
+    if !log::say(Kind::Warning, text, Map::new()) {
+        line(&format!("warning: {text}"));
+    }
+}
+
+/// Says something worth knowing.
 pub(super) fn remark(text: &str) {
+    if !log::say(Kind::Remark, text, Map::new()) {
+        line(text);
+    }
+}
+
+/// Writes a line to stderr.
+fn line(text: &str) {
     // Where nobody reads, nothing is lost.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

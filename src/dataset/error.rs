@@ -11,6 +11,7 @@ use crate::audit::AuditError;
 use crate::audit::origins::RowFault;
 use crate::source::input::RowFault as LineFault;
 use crate::source::snapshot::SnapshotError;
+use crate::tables::cause::Cause;
 use crate::tables::sink::SinkError;
 
 /// Why a data set cannot be annotated or filtered.
@@ -48,7 +49,7 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
     /// Rows of a file cannot be read.
     #[error("cannot read rows of {}", path.display())]
@@ -56,7 +57,7 @@ pub enum DatasetError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: ArrowError,
+        source: Cause,
     },
     /// A text file is of a kind that is not read.
     #[error("the file {fault}")]
@@ -104,7 +105,7 @@ pub enum DatasetError {
         /// Read or write.
         verb: &'static str,
         /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
     /// Columns that do not fit together: a fault of this program.
     #[error("cannot build the columns")]

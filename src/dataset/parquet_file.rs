@@ -37,7 +37,8 @@ use super::stats::{PieceCounter, Stats, StatsColumns};
 use super::tally::Tally;
 use crate::audit::pipeline::ordered;
 use crate::source::contained;
-use crate::tables::sink::{Place, WholeFile, cause};
+use crate::tables::cause;
+use crate::tables::sink::{Place, WholeFile};
 
 /// Key in the footer of what a file was made by.
 pub const MARK_KEY: &str = "robots_audit.dataset";
@@ -161,7 +162,8 @@ impl Input {
         let options =
             ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_page_index_policy(PageIndexPolicy::Optional);
         let plain = contained(|| ArrowReaderMetadata::load(&octets, options)).and_then(|loaded| loaded);
-        let plain = plain.map_err(|source| DatasetError::Parquet { path: path.to_owned(), source: cause(source) })?;
+        let plain = plain
+            .map_err(|source| DatasetError::Parquet { path: path.to_owned(), source: cause::of_parquet(source) })?;
         let has_schema = key_values(plain.metadata()).iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
         let hinted = || ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), ArrowReaderOptions::new());
         let in_memory = has_schema.then(|| contained(hinted).and_then(|read| read).ok()).flatten();
@@ -218,7 +220,7 @@ impl Input {
     }
 
     pub(super) fn parquet_error(&self, source: ParquetError) -> DatasetError {
-        DatasetError::Parquet { path: self.path.clone(), source: cause(source) }
+        DatasetError::Parquet { path: self.path.clone(), source: cause::of_parquet(source) }
     }
 
     /// Neighbouring row groups, so many that their rows are worth grouping.
@@ -273,7 +275,7 @@ impl Input {
     }
 
     fn rows_error(&self, source: ArrowError) -> DatasetError {
-        DatasetError::Rows { path: self.path.clone(), source }
+        DatasetError::Rows { path: self.path.clone(), source: cause::of_arrow(source) }
     }
 
     /// Hands on some columns of neighbouring row groups in batches, each with the rows of the file that stand before it.

@@ -13,6 +13,7 @@ use super::members::Members;
 use super::stats::Counter;
 use super::tally::Tally;
 use crate::source::contained;
+use crate::tables::cause;
 
 /// What came of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Streamed {
 /// A stream that is none or ends in the middle, a column that is missing or would be there twice; a path into JSON that
 /// leads to nothing in the first rows, some of which may have been passed on by then.
 pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> Result<Streamed, DatasetError> {
-    let read_error = |source| DatasetError::Stream { verb: "read", source: cause(source) };
+    let read_error = |source| DatasetError::Stream { verb: "read", source: cause::of_arrow(source) };
     let open = contained(|| StreamReader::try_new(input, None)).map_err(ArrowError::from).and_then(|opened| opened);
     let mut reader = open.map_err(read_error)?;
     let sources = annotator.sources(reader.schema().fields())?;
@@ -69,15 +70,6 @@ pub fn annotate(annotator: &Annotator, input: impl Read, output: impl Write) -> 
 fn ended(error: ArrowError, tally: Tally) -> Result<Streamed, DatasetError> {
     match error {
         ArrowError::IoError(_, io) if io.kind() == ErrorKind::BrokenPipe => Ok(Streamed { tally, is_whole: false }),
-        source => Err(DatasetError::Stream { verb: "write", source: cause(source) }),
-    }
-}
-
-/// An error of Arrow, or what it only passes on: the words of that would be told twice.
-fn cause(error: ArrowError) -> Box<dyn std::error::Error + Send + Sync> {
-    match error {
-        ArrowError::IoError(_, cause) => cause.into(),
-        ArrowError::ExternalError(cause) => cause,
-        other => other.into(),
+        source => Err(DatasetError::Stream { verb: "write", source: cause::of_arrow(source) }),
     }
 }

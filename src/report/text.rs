@@ -53,9 +53,11 @@ fn headline(summary: &Summary<'_>) -> String {
     let seconds = summary.duration.as_secs_f64();
     let before = summary.rows_from_before();
     let here = precise(origins.saturating_sub(before));
-    let rate = if seconds > 0.0 { format!(", {:.0} a second", here / seconds) } else { String::new() };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, shown without a fraction")]
+    let rate = |seconds: f64| format!(", {} a second", number((here / seconds).round() as u64));
+    let rate = if seconds > 0.0 { rate(seconds) } else { String::new() };
     let before = if before > 0 { format!(", {} of them from before,", number(before)) } else { String::new() };
-    format!("{} origins{before} in {}{rate}", number(origins), duration(summary.duration))
+    format!("{}{before} in {}{rate}", of_them(origins, "origin"), duration(summary.duration))
 }
 
 fn classes(totals: &Totals) -> String {
@@ -106,7 +108,7 @@ fn crawlers(plan: &Plan, totals: &Totals) -> String {
 }
 
 fn training(totals: &TrainingTotals) -> String {
-    let of = |scope: Scope| number(totals.scopes[scope as usize]);
+    let of = |scope: Scope| number(totals.token_scopes[scope as usize]);
     format!(
         "Training token __usage_ai-training\n  {} of {} origins carry it ({}): {} against, {} mixed, {} in favor\n",
         number(totals.token),
@@ -157,10 +159,10 @@ fn differences(totals: &Totals) -> String {
 /// The equation, as it stands.
 fn balance(lines: &LineTotals) -> String {
     let mut text = format!(
-        "Nothing lost: {} lines = {} rows + {} duplicates + {} blank or comment",
-        number(lines.lines),
-        number(lines.rows),
-        number(lines.duplicates),
+        "Nothing lost: {} = {} + {} + {} blank or comment",
+        of_them(lines.lines, "line"),
+        of_them(lines.rows, "row"),
+        of_them(lines.duplicates, "duplicate"),
         number(lines.blank_or_comment)
     );
     if lines.not_attempted > 0 {
@@ -232,6 +234,11 @@ pub fn number(count: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// So many of something.
+fn of_them(count: u64, what: &str) -> String {
+    format!("{} {what}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 /// A share with one digit behind the point; `-` of nothing.

@@ -60,8 +60,20 @@ pub fn readable(body: &[u8], limit_octets: usize) -> Readable<'_> {
 }
 
 fn whole_lines(head: &[u8]) -> &[u8] {
-    let end = memchr::memrchr2(b'\n', b'\r', head).map_or(0, |mark| mark + 1);
-    &head[..end]
+    &head[..end_of_last_line(head).unwrap_or(0)]
+}
+
+fn end_of_last_line(head: &[u8]) -> Option<usize> {
+    memchr::memrchr2(b'\n', b'\r', head).map(|mark| mark + 1)
+}
+
+/// Drops the last line of a body that was cut before it came to be parsed: half a rule is no rule.
+///
+/// A body without a line end stays as it is, as evidence: a rule needs a line in front of it that opens its group.
+pub fn drop_half_line(cut: &mut Vec<u8>) {
+    if let Some(end) = end_of_last_line(cut) {
+        cut.truncate(end);
+    }
 }
 
 /// What one line holds.
@@ -101,15 +113,18 @@ struct Next {
     place: usize,
 }
 
+/// Behind every body.
+const NOT_LOOKED_FOR: usize = usize::MAX;
+
 impl Next {
     const fn new(octet: u8) -> Self {
-        Self { octet, place: 0 }
+        Self { octet, place: NOT_LOOKED_FOR }
     }
 
     /// The first place from `start` on, or the end; `start` never goes back.
     #[inline]
     fn from(&mut self, octets: &[u8], start: usize) -> usize {
-        if self.place < start || octets.get(self.place).is_some_and(|octet| *octet != self.octet) {
+        if self.place < start || self.place == NOT_LOOKED_FOR {
             self.place = memchr::memchr(self.octet, &octets[start..]).map_or(octets.len(), |place| start + place);
         }
         self.place
@@ -169,10 +184,25 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// The most frequent key.
+const DISALLOW: &[u8; 8] = b"disallow";
+
+/// Whether the key is these lower-case letters, in either case; of one length, so that they are compared all at once.
+pub(super) fn is_word<const N: usize>(key: &[u8], letters: [u8; N]) -> bool {
+    let Ok(key) = <[u8; N]>::try_from(key) else { return false };
+    key.map(|octet| octet | 0x20) == letters
+}
+
 /// What a line without its comment holds.
 #[inline]
 #[must_use]
 pub fn content(text: &[u8]) -> Content<'_> {
+    // Nine lines of ten are this one, and its colon need not be looked for.
+    if let [key @ .., b':'] = text.get(..DISALLOW.len() + 1).unwrap_or_default()
+        && is_word(key, *DISALLOW)
+    {
+        return Content::Record { key, value: trim(&text[DISALLOW.len() + 1..]) };
+    }
     // Keys are short: a plain loop reaches the colon before a vector search would have begun.
     match text.iter().position(|octet| *octet == b':') {
         Some(colon) => Content::Record { key: trim(&text[..colon]), value: trim(&text[colon + 1..]) },
@@ -205,6 +235,17 @@ mod tests {
                 Content::Blank | Content::Other(_) => None,
             })
             .collect()
+    }
+
+    #[test]
+    fn the_line_that_was_cut_is_dropped() {
+        for (cut, kept) in
+            [("a\nb\r\nDisallow: /", "a\nb\r\n"), ("a\rb", "a\r"), ("a\n", "a\n"), ("<html>", "<html>"), ("", "")]
+        {
+            let mut body = cut.as_bytes().to_vec();
+            drop_half_line(&mut body);
+            assert_eq!(body, kept.as_bytes(), "{cut:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::finding::{Code, FINDINGS, Finding};
 use super::google::{self, Quirk, Reading};
-use super::lex::{Content, Line, Lines, content, readable};
+use super::lex::{Content, Line, Lines, content, is_word, readable};
 use super::slip::{begins_with_mark, extra_text, is_misspelt, is_url};
 use super::token::{Agent, Matching, leading_token};
 
@@ -156,12 +156,6 @@ impl Key {
     }
 }
 
-/// Whether the key is these lower-case letters, in either case; of one length, so that they are compared all at once.
-fn is_word<const N: usize>(key: &[u8], letters: [u8; N]) -> bool {
-    let Ok(key) = <[u8; N]>::try_from(key) else { return false };
-    key.map(|octet| octet | 0x20) == letters
-}
-
 const OTHER_KEYS: [&str; 12] = [
     "host",
     "clean-param",
@@ -227,21 +221,25 @@ impl<'a> Parser<'a> {
             Matching::Rfc9309 => Key::of(key),
             Matching::Google => google::key(key).unwrap_or_else(|| Key::of(key)),
         };
-        if matches!(meaning, Key::CrawlDelay | Key::Other | Key::Unknown) {
-            self.extension(line, key, value);
-        }
         match meaning {
-            Key::UserAgent => self.user_agent(line, value),
             Key::Rule(directive) => self.rule(Rule { line, directive, key, value }),
-            Key::CrawlDelay => self.crawl_delay(line, value),
+            Key::UserAgent => self.user_agent(line, value),
             Key::Sitemap => {
                 self.robots.sitemaps.push((line, value));
                 self.bridge();
             }
-            Key::Other => self.bridge(),
             Key::Misspelt => self.odd_key(line, Code::MisspeltField, key),
-            Key::Unknown if begins_with_mark(key) => self.odd_key(line, Code::MarkInside, key),
-            Key::Unknown => self.odd_key(line, Code::UnknownField, key),
+            Key::CrawlDelay | Key::Other | Key::Unknown => self.other_record(line, meaning, key, value),
+        }
+    }
+
+    fn other_record(&mut self, line: Line, meaning: Key, key: &'a [u8], value: &'a [u8]) {
+        self.extension(line, key, value);
+        match meaning {
+            Key::CrawlDelay => self.crawl_delay(line, value),
+            Key::Other => self.bridge(),
+            _ if begins_with_mark(key) => self.odd_key(line, Code::MarkInside, key),
+            _ => self.odd_key(line, Code::UnknownField, key),
         }
     }
 

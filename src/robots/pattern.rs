@@ -98,11 +98,16 @@ fn append(value: &[u8], matching: Matching, texts: &mut Vec<u8>) -> Shape {
     // Behind a star every end is as good as another.
     let is_anchored = is_anchored && end == body.len();
     let mut pieces = body[..end].split(|octet| *octet == b'*');
-    normalise(pieces.next().unwrap_or_default(), form, texts);
+    // Most values have nothing but their stars and their end that is not in normal form already.
+    let is_normal = is_plain(body, Form::RULE) && memchr(b'$', body).is_none();
+    let add = |piece: &[u8], texts: &mut Vec<u8>| {
+        if is_normal { texts.extend_from_slice(piece) } else { normalise(piece, form, texts) }
+    };
+    add(pieces.next().unwrap_or_default(), texts);
     let mut has_star = false;
     for piece in pieces.filter(|piece| !piece.is_empty()) {
         texts.push(b'*');
-        normalise(piece, form, texts);
+        add(piece, texts);
         has_star = true;
     }
     match (has_star, is_anchored) {

@@ -14,6 +14,7 @@ use parquet::errors::ParquetError;
 use super::contained;
 use super::snapshot::{SnapshotError, parts};
 use crate::tables::Table;
+use crate::tables::cause;
 use crate::tables::crawler_access::Access;
 
 const BATCH_ROWS: usize = 8_192;
@@ -60,7 +61,7 @@ impl FileRows {
         match contained(open).and_then(|opened| opened) {
             Ok((batches, None)) => Ok(Self { path, batches, rows: 0 }),
             Ok((_, Some(column))) => Err(SnapshotError::NoColumn { path, column: column.to_owned() }),
-            Err(source) => Err(SnapshotError::Parquet { path, source }),
+            Err(source) => Err(SnapshotError::Parquet { path, source: cause::of_parquet(source) }),
         }
     }
 
@@ -101,7 +102,11 @@ impl Iterator for FileRows {
                 self.rows += read;
                 rows
             }
-            Err(source) => vec![Err(SnapshotError::Batch { path: self.path.clone(), row: self.rows, source })],
+            Err(source) => vec![Err(SnapshotError::Batch {
+                path: self.path.clone(),
+                row: self.rows,
+                source: cause::of_arrow(source),
+            })],
         })
     }
 }

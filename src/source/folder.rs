@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Flags, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::tables::fetches::{BodyHash, FetchRow, Observation};
 
 /// Octets of a body that are kept of a file.
@@ -117,6 +118,9 @@ fn read_capped(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     File::open(path)?.take(BODY_OCTETS as u64 + 1).read_to_end(&mut body)?;
     let is_cut = body.len() > BODY_OCTETS;
     body.truncate(BODY_OCTETS);
+    if is_cut {
+        drop_half_line(&mut body);
+    }
     Ok((body, is_cut))
 }
 

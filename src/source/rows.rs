@@ -23,6 +23,7 @@ use super::packing::{PACKING_OCTETS, Packing, beginning};
 use super::told::Told;
 use crate::origin::Origin;
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::tables::captures::Fault;
 use crate::tables::fetches::{Observation, Timestamp};
 
@@ -350,6 +351,9 @@ impl Row {
         let body = self.body.filter(|_| class.has_body()).map(|mut body| {
             let is_cut = body.len() > BODY_OCTETS;
             body.truncate(BODY_OCTETS);
+            if is_cut {
+                drop_half_line(&mut body);
+            }
             for (flag, holds) in [
                 (Flag::Empty, body.is_empty()),
                 (Flag::Truncated, is_cut),

@@ -16,13 +16,13 @@ use parquet::arrow::arrow_reader::{
     ArrowPredicate, ArrowPredicateFn, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
     RowFilter,
 };
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::contained;
 use crate::robots::access::FetchClass;
+use crate::tables::cause::{self, Cause};
 use crate::tables::fetches::BodyHash;
 use crate::tables::journal::{JournalError, Journaled, Part};
 use crate::tables::sink::{self, FORMAT_KEY};
@@ -57,7 +57,7 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: ParquetError,
+        source: Cause,
     },
     /// A batch of a file cannot be read.
     #[error("cannot read {} behind row {row}", path.display())]
@@ -67,7 +67,7 @@ pub enum SnapshotError {
         /// Rows that were read before.
         row: usize,
         /// The cause.
-        source: ArrowError,
+        source: Cause,
     },
     /// The tables are in another format.
     #[error("{} is in format {found}, this version reads {FORMAT_VERSION}", path.display())]
@@ -367,7 +367,8 @@ struct Reader {
 impl Reader {
     fn open(path: &Path, schema: &SchemaRef, rows: usize, wanted: Option<&Wanted>) -> Result<Self, SnapshotError> {
         let file = File::open(path).map_err(|source| SnapshotError::Open { path: path.to_owned(), source })?;
-        let parquet_error = |source| SnapshotError::Parquet { path: path.to_owned(), source };
+        let parquet_error =
+            |source| SnapshotError::Parquet { path: path.to_owned(), source: cause::of_parquet(source) };
         // Where few rows are wanted, the index tells which pages they stand in.
         let index = if wanted.is_some() { PageIndexPolicy::Optional } else { PageIndexPolicy::Skip };
         let options = ArrowReaderOptions::new().with_page_index_policy(index);
@@ -435,7 +436,7 @@ impl Iterator for Reader {
                 self.rows += batch.num_rows();
                 Ok((batch, self.path.clone(), row))
             }
-            Err(source) => Err(SnapshotError::Batch { path: self.path.clone(), row, source }),
+            Err(source) => Err(SnapshotError::Batch { path: self.path.clone(), row, source: cause::of_arrow(source) }),
         })
     }
 }

@@ -69,8 +69,8 @@ pub fn of_integer(number: i64) -> Option<Timestamp> {
     }
     match number.unsigned_abs() {
         ..SECONDS => number.checked_mul(1_000_000),
-        ..MILLISECONDS => number.checked_mul(1_000),
-        ..MICROSECONDS => Some(number),
+        SECONDS..MILLISECONDS => number.checked_mul(1_000),
+        MILLISECONDS..MICROSECONDS => Some(number),
         _ => Some(number.div_euclid(1_000)),
     }
 }

@@ -186,7 +186,8 @@ impl Journaled {
 fn read(path: &Path) -> Result<(Option<Journaled>, u64), JournalError> {
     let text = match fs::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((None, 0)),
+        // What is no folder holds no journal; that it is none is said where it is used as one.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok((None, 0)),
         Err(source) => return Err(JournalError::Read { path: path.to_owned(), source }),
     };
     let mut journaled: Option<Journaled> = None;

@@ -4,6 +4,7 @@
 
 pub mod bodies;
 pub mod captures;
+pub mod cause;
 pub mod column;
 pub mod crawler_access;
 pub mod crawlers;

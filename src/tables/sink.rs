@@ -15,6 +15,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 use thiserror::Error;
 
+use super::cause::{self, Cause};
 use super::{FORMAT_VERSION, Table, stored_schema};
 
 /// Rows of the largest row group: one is the unit that readers skip or take in parallel.
@@ -67,7 +68,7 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
         /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
     /// A whole file cannot be put in its place.
     #[error("cannot put {} in its place", path.display())]
@@ -397,15 +398,7 @@ impl Place {
     }
 
     pub(crate) fn write_error(&self, source: ParquetError) -> SinkError {
-        SinkError::Write { path: self.path.clone(), source: cause(source) }
-    }
-}
-
-/// An error of Parquet, or what it only passes on: the words of that would be told twice.
-pub(crate) fn cause(error: ParquetError) -> Box<dyn std::error::Error + Send + Sync> {
-    match error {
-        ParquetError::External(cause) => cause,
-        other => other.into(),
+        SinkError::Write { path: self.path.clone(), source: cause::of_parquet(source) }
     }
 }
 

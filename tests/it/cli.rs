@@ -38,6 +38,14 @@ fn an_audit_of_a_folder_gives_every_table() {
     assert_eq!(training[1], row(["https://b.test", "against", "mixed", "1"]));
     assert_eq!(training[0], row(["https://a.test", "none_expressed", "none_expressed", ""]));
     assert_eq!(table(&out, "decisions", &["url"]).len(), 3 * 10);
+    let report = fs::read_to_string(out.join("run.json")).expect("a file");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    // Every row counts, also that of an answer that is not clear.
+    let rows = |scope: &str| training.iter().filter(|row| row[2].as_deref() == Some(scope)).count();
+    for scope in ["none_expressed", "in_favor", "against", "mixed", "unknown"] {
+        assert_eq!(report["training"]["scopes"][scope], rows(scope), "{scope}");
+    }
+    assert_eq!((&report["training"]["n_determinable"], rows("none_expressed")), (&2.into(), 2));
     assert_eq!(table(&out, "rules", &["body_sha256"]).len(), 4);
     for name in ["bodies", "training_verdicts", "findings", "crawlers"] {
         assert!(!table(&out, name, &[]).is_empty(), "{name}");
@@ -85,7 +93,7 @@ fn urls_are_answered_in_their_order_and_crawlers_as_typed() {
             (Some("https://b.test"), Some("not_collected"))
         ]
     );
-    assert!(stdout.contains("1 lines = 3 rows + 0 duplicates + 0 blank or comment - 2 added from URLs"), "{stdout}");
+    assert!(stdout.contains("1 line = 3 rows + 0 duplicates + 0 blank or comment - 2 added from URLs"), "{stdout}");
 }
 
 #[test]
@@ -429,7 +437,7 @@ fn a_file_stands_for_its_own_host_and_port_under_http() {
     write(folder.path(), "urls.txt", "http://a.test/first\nhttp://a.test:8080/port\nhttp://a.test:81/x\n");
     let arguments = ["audit", "--from", "dir:bodies", "--urls", "urls.txt", "--crawlers", "GPTBot", "-o", "out"];
     let (stdout, _) = run(folder.path(), &arguments, 0);
-    let words = "4 lines = 6 rows + 1 duplicates + 0 blank or comment - 3 added from URLs";
+    let words = "4 lines = 6 rows + 1 duplicate + 0 blank or comment - 3 added from URLs";
     assert!(stdout.contains(words), "{stdout}");
     let out = folder.path().join("out");
     let rows = |name: &str, columns: &[&str]| -> Vec<String> {

@@ -72,7 +72,7 @@ fn a_scan_of_loopback_origins() {
         "out",
     ];
     let (stdout, _) = run(folder.path(), &arguments, 0);
-    let words = "6 lines = 4 rows + 1 duplicates + 2 blank or comment - 1 added from URLs";
+    let words = "6 lines = 4 rows + 1 duplicate + 2 blank or comment - 1 added from URLs";
     assert!(stdout.contains(words), "{stdout}");
     let out = folder.path().join("out");
     let mut classes = table(&out, "fetches", &["input", "input_line", "fetch_class"]);
@@ -107,7 +107,7 @@ fn a_limit_leaves_lines_and_counts_them() {
     write(folder.path(), "origins.txt", lines);
     let arguments = ["fetch", "origins.txt", "--limit", "1", "--contact", "a@b.test", "-o", "out"];
     let (stdout, _) = run(folder.path(), &arguments, 0);
-    let words = "5 lines = 1 rows + 1 duplicates + 0 blank or comment + 3 not attempted";
+    let words = "5 lines = 1 row + 1 duplicate + 0 blank or comment + 3 not attempted";
     assert!(stdout.contains(words), "{stdout}");
     assert!(folder.path().join("out/views.sql").is_file());
     assert!(!folder.path().join("out/decisions").exists());
@@ -181,4 +181,81 @@ fn settings_come_from_flags_then_the_file() {
     write(folder.path(), "wrong.toml", "policy = \"conservative\"\ncrawler = \"CCBot\"\n");
     let (_, stderr) = run(folder.path(), &["check", "robots.txt", "-c", "wrong.toml"], 3);
     assert!(stderr.contains("wrong.toml") && stderr.contains("crawler"), "{stderr}");
+}
+
+#[test]
+fn a_scheme_on_any_line_means_no_other() {
+    // Nothing listens there.
+    let lines = ["127.0.0.1:1024", "https://127.0.0.1:1024/"];
+    for lines in [[lines[0], lines[1]], [lines[1], lines[0]], [lines[0], lines[0]]] {
+        let folder = temporary();
+        write(folder.path(), "origins.txt", lines.join("\n"));
+        let arguments = ["fetch", "origins.txt", "--retries", "0", "--allow-address", "127.0.0.0/8"];
+        run(folder.path(), &[&arguments[..], &["--contact", "a@b.test", "-o", "out"]].concat(), 0);
+        let rows = table(&folder.path().join("out"), "fetches", &["input", "first_attempt_class", "final_url"]);
+        let is_bare = lines[0] == lines[1];
+        let first = is_bare.then(|| "connect_failed".to_owned());
+        assert_eq!(rows, [vec![Some(lines[0].to_owned()), first, None]]);
+    }
+}
+
+#[test]
+fn user_information_is_never_stored() {
+    let folder = temporary();
+    let lines = "http://user:secret@127.0.0.9:1/x\nuser:secret@127.0.0.8:1\nftp://user:secret@a.test/\n";
+    write(folder.path(), "origins.txt", lines);
+    let arguments = ["scan", "origins.txt", "http://user:secret@127.0.0.7:1", "--contact", "a@b.test", "-o", "out"];
+    let (stdout, stderr) = run(folder.path(), &[&arguments[..], &["-vv"]].concat(), 0);
+    assert!(!stdout.contains("secret") && !stderr.contains("secret"), "{stdout}\n{stderr}");
+    let out = folder.path().join("out");
+    let mut rows = table(&out, "fetches", &["input", "origin"]);
+    rows.sort();
+    let row = |input: &str, origin: &str| vec![Some(input.to_owned()), Some(origin.to_owned())];
+    let expected = [
+        row("***@127.0.0.8:1", "https://127.0.0.8:1"),
+        vec![Some("ftp://***@a.test/".to_owned()), None],
+        row("http://***@127.0.0.7:1", "http://127.0.0.7:1"),
+        row("http://***@127.0.0.9:1/x", "http://127.0.0.9:1"),
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn lists_that_hold_no_origin_are_doubted() {
+    let folder = temporary();
+    write(folder.path(), "origins.txt", "Site;Rank\nno one;1\n");
+    let fetch = |output| ["fetch", "origins.txt", "--contact", "a@b.test", "-o", output];
+    let (_, said) = run(folder.path(), &fetch("out"), 0);
+    assert!(said.contains("warning: no line names an origin: ") && said.contains("--origin-column"), "{said}");
+    write(folder.path(), "origins.txt", "Site;Rank\nhttp://127.0.0.1:1\n");
+    let (_, said) = run(folder.path(), &fetch("other"), 0);
+    assert!(!said.contains("warning"), "{said}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_any_remark() {
+    let folder = temporary();
+    let fetch = ["fetch", "http://127.0.0.1:1", "-o", "out"];
+    let (_, said) =
+        run(folder.path(), &[&fetch[..], &["--contact", "a@b.test", "--max-redirects", "65535"]].concat(), 3);
+    assert_eq!(said, "error: a limit of 65535 redirects is not between the 5 that should be followed and 50\n");
+    let (_, said) = run(folder.path(), &[&fetch[..], &["--contact", "nobody"]].concat(), 3);
+    assert!(said.starts_with("error: ") && !said.contains("connections at a time"), "{said}");
+    let packed: &[u8] = b"\x1F\x8B\x08\0\0\0\0\0\0\xFF\x4A\xD4\x2B\x49";
+    write(folder.path(), "cut.gz", packed);
+    let (_, said) = run(folder.path(), &["fetch", "cut.gz", "--contact", "a@b.test", "-o", "out"], 3);
+    assert!(said.starts_with("error: cannot read cut.gz at line 1: "), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_is_named() {
+    let folder = temporary();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_robots-audit"));
+    command.current_dir(folder.path()).args(["fetch", "http://127.0.0.1:1", "--contact", "a@b.test", "-o", "out"]);
+    let output = command.stdout(full).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: cannot write to standard output: No space left on device"), "{said}");
 }

@@ -33,6 +33,7 @@ mod layers;
 mod lint;
 #[cfg(feature = "cli")]
 mod live;
+mod log;
 mod naive;
 #[cfg(feature = "cli")]
 mod pages;

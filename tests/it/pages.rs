@@ -396,6 +396,7 @@ fn any_group() -> impl Strategy<Value = RunGroup> {
 
 const READERS: &str = r#"
 import duckdb, json
+duckdb.sql('SET enable_progress_bar = false')
 import pyarrow as pa, pyarrow.parquet as pq
 runs, rows = [way + '/decisions/part-00000.parquet' for way in ('runs', 'rows')]
 plain = pa.schema([('url', 'string'), ('origin', 'string'), ('crawler', 'string'), ('rule_line', 'int32'),

@@ -227,8 +227,8 @@ fn a_full_disk_keeps_what_is_whole() {
     let full = folder.path().join("out/bodies/.part-00002.parquet.tmp");
     std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
     let (_, said) = run(folder.path(), &arguments(&[]), 1);
-    assert!(said.contains("cannot write out/bodies/part-00002.parquet"), "{said}");
-    assert!(said.contains("the same command goes on"), "{said}");
+    assert!(said.contains("cannot write out/bodies/part-00002.parquet: No space left on device"), "{said}");
+    assert!(said.contains("the same command goes on") && said.matches("No space").count() == 1, "{said}");
     assert_eq!(journaled_parts(folder.path()), 2);
     let _ = fs::remove_file(full);
     run(folder.path(), &arguments(&[]), 0);
@@ -247,7 +247,8 @@ fn a_scan_that_fails_behind_its_fetches_asks_nothing_again() {
     std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
     let scan = [&["scan"], &arguments(&[])[1..]].concat();
     let (_, said) = run(folder.path(), &scan, 1);
-    assert!(said.contains("cannot write out/decisions/part-00000.parquet"), "{said}");
+    assert!(said.contains("cannot write out/decisions/part-00000.parquet: No space left on device"), "{said}");
+    assert!(said.contains("the same command goes on") && said.matches("No space").count() == 1, "{said}");
     let _ = fs::remove_file(full);
     // What is there already can be read meanwhile.
     let (_, said) = run(folder.path(), &["audit", "--from", "out", "-o", "early"], 0);
@@ -270,6 +271,7 @@ fn jobs_that_should_stop_do() {
     write(folder.path(), "origins.txt", lines.join("\n"));
     let (_, said) = run(folder.path(), &arguments(&["--retries", "0", "--max-errors", "2"]), 2);
     assert!(said.contains("origins gave no answer, more than --max-errors bears"), "{said}");
+    assert!(said.contains("raise --max-errors to go on") && !said.contains("the same command"), "{said}");
     let (_, said) = run(folder.path(), &arguments(&["--retries", "0", "--fail-on", "connect_failed:50%,timeout"]), 2);
     assert!(said.contains("5 of 8 origins (62.50%) are connect_failed, more than 50%"), "{said}");
     let (_, said) = run(folder.path(), &arguments(&["--fail-on", "nothing"]), 3);
@@ -295,4 +297,54 @@ fn a_second_run_uses_the_answers_of_the_first() {
     let (_, said) = run(folder.path(), &arguments(&["--reuse", "out"]), 3);
     assert!(said.contains("is reused and cannot be the output folder too"), "{said}");
     run(folder.path(), &arguments(&["--reuse", "nowhere"]), 3);
+}
+
+#[test]
+fn a_list_that_changes_under_way_is_no_success() {
+    let folder = temporary();
+    let web = Web::start(Duration::from_millis(5));
+    // Much longer than what is read ahead, so that its end is read long after the first part is written.
+    let whole = web.origins(20_000).join("\n") + "\n";
+    write(folder.path(), "origins.txt", &whole);
+    let mut arguments = arguments(&[]);
+    arguments.iter_mut().filter(|flag| **flag == "40").for_each(|rows| *rows = "500");
+    let child = start(folder.path(), &arguments);
+    wait_for_parts(folder.path(), 1);
+    write(folder.path(), "origins.txt", &whole[..whole.len() / 100]);
+    let ended = child.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("origins.txt changed while it was in use: 20000 rows at first, then "), "{said}");
+    assert!(said.contains("the same command goes on") && said.contains("--restart"), "{said}");
+    assert!(journaled_parts(folder.path()) > 0, "what was fetched is kept");
+    let (_, said) = run(folder.path(), &arguments, 3);
+    assert!(said.contains("other lists or settings"), "{said}");
+}
+
+#[test]
+fn urls_that_change_under_way_are_no_success() {
+    let folder = temporary();
+    let web = Web::start(Duration::from_millis(400));
+    let origins = web.origins(40);
+    write(folder.path(), "origins.txt", origins.join("\n"));
+    let urls: Vec<_> = (0..40_000).map(|number| format!("{}/{number}\n", origins[number % 40])).collect();
+    let urls = urls.concat();
+    write(folder.path(), "urls.txt", &urls);
+    let scan = [&["scan"], &arguments(&["--urls", "urls.txt"])[1..]].concat();
+    let child = start(folder.path(), &scan);
+    while web.requests.load(Ordering::Relaxed) < 40 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The URLs are read once more while the last answers are under way, and then once more.
+    thread::sleep(Duration::from_millis(150));
+    write(folder.path(), "urls.txt", &urls[..urls.len() / 2]);
+    let ended = child.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("urls.txt changed while it was in use: 40000 rows at first, then "), "{said}");
+    assert!(said.contains("the same command goes on"), "{said}");
+    write(folder.path(), "urls.txt", &urls);
+    let (said, _) = run(folder.path(), &scan, 0);
+    assert!(said.contains("on 40,000 URLs"), "{said}");
+    assert_whole(folder.path(), &origins);
 }

@@ -33,16 +33,21 @@ pub(super) struct Fed {
     pub(super) totals: LineTotals,
     /// Targets given out.
     pub(super) targets: u64,
+    /// Rows of an unfinished run that the lists named again.
+    pub(super) met: u64,
 }
 
 /// The targets that have no row yet.
 pub(super) struct Feed {
     lists: Option<Distinct<OriginInputs>>,
     urls: Option<UrlInputs>,
+    exact: SeenOrigins,
     limit: u64,
     /// Origins within the limit, those that are done among them.
     attempted: u64,
     targets: u64,
+    /// Rows that were done, of those named so far.
+    met: u64,
     totals: LineTotals,
     done: Done,
     seen: SeenOrigins,
@@ -59,6 +64,7 @@ impl Feed {
     /// The targets of these lists and URLs without what is done; other rows and the end are told aside.
     pub(super) fn new(
         (lists, urls): (OriginInputs, Option<UrlInputs>),
+        exact: SeenOrigins,
         limit: Option<u64>,
         done: Done,
         aside: SyncSender<Aside>,
@@ -66,9 +72,11 @@ impl Feed {
         Self {
             lists: Some(Distinct::new(lists)),
             urls,
+            exact,
             limit: limit.unwrap_or(u64::MAX),
             attempted: 0,
             targets: 0,
+            met: 0,
             totals: LineTotals::default(),
             done,
             seen: SeenOrigins::default(),
@@ -116,17 +124,27 @@ impl Feed {
         }
         let facts = Named { input: Some(line.input), line: Some(line.line), rank: line.rank };
         match line.target {
-            Ok(target) => {
+            Ok(mut target) => {
+                target.is_bare &= !self.exact.contains(&target.origin);
                 self.attempted += 1;
-                (!self.done.origins.contains(&target.origin)).then_some((facts, target))
+                (!self.is_done(&target)).then_some((facts, target))
             }
             Err(reason) => {
-                if !self.done.take_invalid(&facts) {
+                if self.done.take_invalid(&facts) {
+                    self.met += 1;
+                } else {
                     self.tell(Aside::Row(Box::new(invalid_row(facts, reason))));
                 }
                 None
             }
         }
+    }
+
+    /// Whether an unfinished run has the row; each is asked for once.
+    fn is_done(&mut self, target: &Target) -> bool {
+        let is_done = self.done.origins.contains(&target.origin);
+        self.met += u64::from(is_done);
+        is_done
     }
 
     fn end_lists(&mut self) {
@@ -167,7 +185,7 @@ impl Feed {
 
     /// An origin that a URL names and no attempted line does. Behind the limit it gets its row here.
     fn take_of_urls(&mut self, target: Target) -> Option<Target> {
-        let is_done = self.done.origins.contains(&target.origin);
+        let is_done = self.is_done(&target);
         if self.behind_limit.contains(&target.origin) {
             // Its line was counted as not attempted; now it is a row.
             self.totals.not_attempted -= 1;
@@ -197,7 +215,7 @@ impl Iterator for Feed {
             self.targets += 1;
         } else if !self.is_over {
             self.is_over = true;
-            self.tell(Aside::End(Fed { totals: self.totals, targets: self.targets }));
+            self.tell(Aside::End(Fed { totals: self.totals, targets: self.targets, met: self.met }));
         }
         next
     }

@@ -29,7 +29,7 @@ use super::totals::{Classes, Imbalance, LineTotals};
 use crate::robots::token::Matching;
 use crate::source::history::History;
 use crate::source::http::{Fetcher, Stop, fetch_all};
-use crate::source::input::{OriginInputs, UrlInputs};
+use crate::source::input::{OriginInputs, SeenOrigins, UrlInputs};
 use crate::tables::journal::{Journal, Record};
 
 /// Rows beside the fetches that wait for the writer.
@@ -43,6 +43,8 @@ pub struct Collection {
     pub lists: OriginInputs,
     /// URLs whose origins are added.
     pub urls: Option<UrlInputs>,
+    /// Origins that are asked by their own scheme alone, also where a line names them bare.
+    pub exact: SeenOrigins,
     /// Origins attempted at most.
     pub limit: Option<u64>,
     /// Fetches under way at most.
@@ -79,16 +81,17 @@ pub fn collect(
     mut parts: Parts,
     observer: Observer<'_>,
 ) -> Result<Collected, AuditError> {
-    let Collection { lists, urls, limit, concurrency, matching, most_failures, history, stop } = collection;
+    let Collection { lists, urls, exact, limit, concurrency, matching, most_failures, history, stop } = collection;
     observer(Event::Stage(Stage::Fetch, None));
     let mut done = parts.take_done();
-    observer(Event::Kept(done.classes.total()));
+    let kept = done.classes.total();
+    observer(Event::Kept(kept));
     if let Some(lines) = done.lines {
         return Ok(Collected { lines, classes: done.classes, journal: parts.into_journal() });
     }
     let mut writer = Writer::new(matching, parts, &mut done, observer);
     let (aside, beside) = sync_channel(ASIDE_QUEUE);
-    let feed = Feed::new((lists, urls), limit, done, aside);
+    let feed = Feed::new((lists, urls), exact, limit, done, aside);
     let tagged = feed.map(|(line, target)| ((line, target.origin.clone()), target));
     let mut results = fetch_all(fetcher, tagged, concurrency, stop.clone());
     let mut end_of_lists: Option<Fed> = None;
@@ -96,9 +99,12 @@ pub fn collect(
     let has_failed = loop {
         let waited = results.next_within(LOOK_ASIDE);
         let is_over = matches!(waited, Err(RecvTimeoutError::Disconnected));
-        if let Ok(((named, origin), answer)) = waited {
-            fetched_here += 1;
-            writer.fetched(named, origin, answer)?;
+        match waited {
+            Ok(((named, origin), answer)) => {
+                fetched_here += 1;
+                writer.fetched(named, origin, answer)?;
+            }
+            Err(_) => writer.wait(),
         }
         for message in beside.try_iter() {
             match message {
@@ -121,6 +127,7 @@ pub fn collect(
     };
     match end_of_lists {
         _ if has_failed => Err(stopped(writer, has_failed)),
+        Some(end) if end.met != kept => Err(AuditError::ForeignRows { rows: kept - end.met }),
         Some(end) if end.targets == fetched_here => finish(writer, history.as_deref(), end.totals),
         _ if stop.is_requested() => Err(stopped(writer, has_failed)),
         _ => Err(AuditError::Worker),

@@ -1,47 +1,116 @@
 //! The lists read once before any work.
 //!
-//! Whatever is wrong with them is known before the first request; their digest tells whether an unfinished run was
-//! about the same ones.
+//! Whatever is wrong with them is known before the first request; what they hold tells whether an unfinished run was
+//! about the same ones, and whether they stay the same until they are read again.
 
-use sha2::{Digest, Sha256};
-
-use crate::source::input::{InputError, OriginInputs, OriginItem, UrlInputs};
-use crate::tables::column::hex;
+use crate::origin::{Scheme, Target};
+use crate::source::input::{Contents, InputError, OriginInputs, OriginItem, OriginLine, SeenOrigins, UrlInputs};
 
 /// What the lists hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Survey {
-    /// Lines that name an origin, duplicates among them.
-    pub origins: u64,
-    /// SHA-256 of the lines, in hexadecimal.
-    pub origins_sha256: String,
-    /// The same of the URLs, where there are any.
-    pub urls_sha256: Option<String>,
+    /// Rows that they give within the limit: distinct origins, and lines that name none. Origins that only URLs name
+    /// come on top.
+    pub rows: u64,
+    /// Origins that one line names bare and another with its scheme: that one means no other scheme, whichever comes
+    /// first (fetch policy §7).
+    pub exact: SeenOrigins,
+    /// The lines.
+    pub lists: Contents,
+    /// The URLs, where there are any.
+    pub urls: Option<Contents>,
 }
 
-/// Reads the lists to their ends.
+/// Reads the lists to their ends. So many origins are attempted at most.
 ///
 /// # Errors
 /// One of them cannot be read.
-pub fn survey(lists: OriginInputs, urls: Option<UrlInputs>) -> Result<Survey, InputError> {
-    let mut digest = Sha256::new();
-    let mut origins = 0;
-    for item in lists {
-        let OriginItem::Line(line) = item? else { continue };
-        origins += u64::from(line.target.is_ok());
-        digest.update(line.input.as_bytes());
-        digest.update(b"\0");
-        digest.update(line.line.to_le_bytes());
-        digest.update(line.rank.unwrap_or(i64::MIN).to_le_bytes());
+pub fn survey(mut lists: OriginInputs, urls: Option<UrlInputs>, limit: Option<u64>) -> Result<Survey, InputError> {
+    let mut found = Found::default();
+    let limit = limit.unwrap_or(u64::MAX);
+    for item in lists.by_ref() {
+        if let OriginItem::Line(line) = item? {
+            found.add(&line, limit);
+        }
     }
-    let urls_sha256 = urls.map(digest_of_urls).transpose()?;
-    Ok(Survey { origins, origins_sha256: hex(&digest.finalize()), urls_sha256 })
+    let urls = urls.map(read_urls).transpose()?;
+    Ok(Survey { rows: found.origins.min(limit) + found.invalid, exact: found.exact, lists: lists.contents(), urls })
 }
 
-fn digest_of_urls(urls: UrlInputs) -> Result<String, InputError> {
-    let mut digest = Sha256::new();
-    for batch in urls {
-        digest.update(batch?.digest_text());
+/// What was found so far, 16 octets for each form of an origin.
+#[derive(Default)]
+struct Found {
+    /// Origins, those named bare without their scheme.
+    forms: SeenOrigins,
+    /// Whether there are names without scheme, and with https.
+    has_bare: bool,
+    has_https: bool,
+    exact: SeenOrigins,
+    /// Distinct ones.
+    origins: u64,
+    /// Lines that name none, as long as lines are attempted.
+    invalid: u64,
+}
+
+impl Found {
+    fn add(&mut self, line: &OriginLine, limit: u64) {
+        match &line.target {
+            Ok(target) => self.add_target(target),
+            Err(_) => self.invalid += u64::from(self.origins < limit),
+        }
     }
-    Ok(hex(&digest.finalize()))
+
+    fn add_target(&mut self, Target { origin, is_bare }: &Target) {
+        let is_https = origin.scheme() == Scheme::Https;
+        let (form, other, has_other) = if *is_bare {
+            self.has_bare = true;
+            (origin.authority(), origin.as_str(), self.has_https)
+        } else {
+            self.has_https |= is_https;
+            (origin.as_str(), origin.authority(), self.has_bare && is_https)
+        };
+        if !self.forms.insert_text(form) {
+            return;
+        }
+        if has_other && self.forms.contains_text(other) {
+            self.exact.insert(origin);
+        } else {
+            self.origins += 1;
+        }
+    }
+}
+
+fn read_urls(mut urls: UrlInputs) -> Result<Contents, InputError> {
+    urls.by_ref().try_for_each(|batch| batch.map(drop))?;
+    Ok(urls.contents())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Origin;
+
+    fn found(lines: &[&str], limit: Option<u64>) -> Survey {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        survey(OriginInputs::open(&lines, None).expect("literals"), None, limit).expect("readable")
+    }
+
+    #[test]
+    fn rows_are_counted_as_they_will_be() {
+        let lines = ["a.test", "A.test", "no one", "https://a.test", "http://a.test", "b.test", "no one", "a.test"];
+        for (limit, rows) in [(None, 5), (Some(9), 5), (Some(3), 4), (Some(2), 3), (Some(1), 1), (Some(0), 0)] {
+            assert_eq!(found(&lines, limit).rows, rows, "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_counts_wherever_it_stands() {
+        for lines in [["a.test", "https://a.test"], ["https://a.test/x", "a.test"]] {
+            let exact = found(&lines, None).exact;
+            assert!(exact.len() == 1 && exact.contains(&Origin::of_url(b"a.test").expect("an origin")), "{lines:?}");
+        }
+        for lines in [["a.test", "http://a.test"], ["http://a.test", "a.test"], ["a.test", "a.test"]] {
+            assert!(found(&lines, None).exact.is_empty(), "{lines:?}");
+        }
+    }
 }

@@ -113,6 +113,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Nothing came for a moment: readers of events are told so that they can tell the time.
+    pub(super) fn wait(&mut self) {
+        (self.observer)(Event::Waiting);
+    }
+
     /// Ends the part at hand if it has reached a limit.
     pub(super) fn close_due_part(&mut self) -> Result<(), AuditError> {
         if self.parts.is_due(self.fetches.rows() as u64) { self.close_part() } else { Ok(()) }

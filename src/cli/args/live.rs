@@ -136,7 +136,7 @@ pub(in crate::cli) struct LimitArgs {
     /// All attempts for one origin, the waits between them not counted [default: 60]
     #[arg(long, value_name = "SECONDS")]
     pub(in crate::cli) origin_timeout: Option<Seconds>,
-    /// Redirects followed, 5 at least [default: 5]
+    /// Redirects followed, 5 at least and 50 at most [default: 5]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_redirects: Option<u16>,
     /// Octets of a body that are read, 512000 at least [default: 1048576]

@@ -72,7 +72,7 @@ pub(super) struct Global {
     /// More about what happens; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// The log on stderr as JSON, a line an event, with how far the run is every ten seconds
+    /// Everything on stderr as JSON, an object a line: remarks and errors, how far the run is every ten seconds, how it ended
     #[arg(long, global = true)]
     pub(super) log_json: bool,
     /// Colours: auto, always or never (`NO_COLOR` is heeded)

@@ -64,7 +64,7 @@ pub(super) fn check(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     let checked =
         Checked { plan: &plan, common: &common, answered: &answered, subject: &subject, urls: &urls, headers, args };
     if !global.quiet {
-        checked.warnings().iter().for_each(|warning| show::remark(&format!("warning: {}", for_people(warning))));
+        checked.warnings().iter().for_each(|warning| show::warning(&for_people(warning)));
     }
     match global.format {
         Format::Json => show::json(&json::document(&checked))?,

@@ -13,7 +13,7 @@ use crate::audit::collect::parts::{PartLimits, Parts, Unfinished};
 use crate::audit::collect::{Collection, collect};
 use crate::robots::token::Matching;
 use crate::source::http::{FetchLimits, FetchSettings, Fetcher, Network, Stop, user_agent};
-use crate::source::input::OriginInputs;
+use crate::source::input::{OriginInputs, SeenOrigins};
 use crate::tables::sink::Footer;
 
 /// Limits that end a load soon, and are long enough for a busy machine.
@@ -59,6 +59,7 @@ pub(super) fn run(folder: &Path, ledger: &Ledger, settings: FetchSettings, concu
     let collection = Collection {
         lists: OriginInputs::open(&[list.to_string_lossy().into_owned()], None)?,
         urls: None,
+        exact: SeenOrigins::default(),
         limit: None,
         history: settings.history.clone(),
         concurrency: NonZeroUsize::new(concurrency).unwrap_or(NonZeroUsize::MIN),

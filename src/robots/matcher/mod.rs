@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use self::automaton::{Automaton, Transitions};
 use self::cost::Size;
 use self::literals::Literals;
-use self::rules::{NO_PLACE, Place, Rules, small};
+use self::rules::{NO_PLACE, Place, Rules};
 use self::scan::Scan;
 use super::access::names;
 use super::lex::Line;
@@ -135,8 +135,10 @@ impl RuleSet {
         let ranges = groups.iter().map(|group| robots.groups[*group as usize].rules.clone());
         let rules = Rules::of(robots, ranges.clone());
         let valued = ranges.flat_map(|range| &robots.rules[range]).filter(|rule| !rule.value.is_empty());
-        let of = |directive| small(valued.clone().filter(|rule| rule.directive == directive).count());
-        let (n_allow, n_disallow) = (of(Directive::Allow), of(Directive::Disallow));
+        let (n_allow, n_disallow) = valued.fold((0, 0), |(allow, disallow), rule| match rule.directive {
+            Directive::Allow => (allow + 1, disallow),
+            Directive::Disallow => (allow, disallow + 1),
+        });
         Self { rules, n_allow, n_disallow, ..Self::default() }
     }
 

@@ -96,11 +96,14 @@ impl Validators {
     }
 }
 
-/// RFC 9110 §8.8.3, ASCII only: octets beyond it, or a tag that was cut, do not come back as they were.
+/// RFC 9110 §8.8.3, ASCII only: octets beyond it, which are kept as `\xNN`, or a tag that was cut, do not come back as
+/// they were.
 fn is_entity_tag(text: &str) -> bool {
     let opaque = text.strip_prefix("W/").unwrap_or(text);
     let inner = opaque.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inner.is_some_and(|inner| inner.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'"'))
+    inner.is_some_and(|inner| {
+        inner.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'"') && !inner.contains("\\x")
+    })
 }
 
 fn is_http_date(text: &str) -> bool {
@@ -253,8 +256,8 @@ impl StoredAnswer {
         seen
     }
 
-    /// The copy that stays known in an outage. Validators of another URL are left behind: its row names the URL that
-    /// gave no answer.
+    /// The copy that stays known in an outage. Validators of another URL are left behind: its row does not name the
+    /// URL that they are of.
     fn copy(&self, target: &Target) -> Option<LastCopy> {
         let body = self.body.clone()?;
         let is_own = self.url(target) == target.origin.robots_url();
@@ -374,6 +377,7 @@ mod tests {
             ("\"a b\"", false),
             ("\"a\"b\"", false),
             ("\"\u{e9}\"", false),
+            ("\"caf\\xE9\"", false),
             ("\"a\r\nX: y\"", false),
             ("", false),
         ] {

@@ -9,10 +9,12 @@ use super::Fetcher;
 use super::exchange::{self, Answer, Form, Question, RawBody};
 use super::failure::{Ending, Failure};
 use super::guard;
+use super::limits::LEAST_REDIRECTS;
 use super::observe;
 use super::trip::{TimeLeft, Trip};
-use crate::origin::{Origin, Scheme, URL_OCTETS};
+use crate::origin::{Origin, Scheme, URL_OCTETS, without_user_information};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::source::coding::{Codings, Decoded};
 use crate::source::history::earlier::Validators;
 use crate::source::redirect::Place;
@@ -74,7 +76,6 @@ impl Fetcher {
         }
         let addresses = self.connector.addresses(place.origin(), trip).await;
         if !matches!(addresses, Err(failure) if failure.class == FetchClass::BlockedAddress) {
-            seen.final_url = Some(place.url());
             seen.hops = u16::try_from(seen.redirects.len()).ok();
         }
         let mut connected_to = None;
@@ -85,7 +86,10 @@ impl Fetcher {
             Scheme::Http | Scheme::Https => Form::Origin,
         };
         let question = Question { place, form, user_agent: &self.user_agent, validators };
-        let answer = Box::pin(exchange::ask(wire?, &question, &self.limits, &mut trip.time)).await?;
+        let wire = wire?;
+        // Only now: without a connection no request is made.
+        seen.final_url = Some(place.url());
+        let answer = Box::pin(exchange::ask(wire, &question, &self.limits, &mut trip.time)).await?;
         let response = &answer.response;
         seen.status = Some(response.status().as_u16());
         seen.http_version = Some(observe::version(response.version()));
@@ -106,8 +110,9 @@ impl Fetcher {
         let is_beyond_limit = seen.redirects.len() >= usize::from(self.limits.redirects);
         match to {
             Ok(to) => {
+                let is_loop = is_loop(seen, &to);
                 note_redirect(seen, to.url());
-                if is_beyond_limit {
+                if is_beyond_limit || is_loop {
                     return Err(FetchClass::RedirectLimit.into());
                 }
                 if (from.origin().scheme(), to.origin().scheme()) == (Scheme::Https, Scheme::Http) {
@@ -166,15 +171,23 @@ impl Fetcher {
         let _window = if codings.has_wide_window() { self.wide_windows.acquire().await.ok() } else { None };
         let Decoded { mut octets, is_cut, is_mislabelled } =
             codings.undo(octets, is_cut, self.limits.body_octets).map_err(|_| FetchClass::DecodeFailed)?;
-        octets.shrink_to_fit();
         if is_cut {
+            drop_half_line(&mut octets);
             seen.flags.insert(Flag::Truncated);
         }
+        octets.shrink_to_fit();
         if is_mislabelled {
             seen.flags.insert(Flag::CodingMislabelled);
         }
         Ok((octets, is_unclean))
     }
+}
+
+/// Whether the redirects come back to where they were. No cookie is sent, so that the same request gets the same answer;
+/// but as many as have to be followed anyway are (§2.3.1.2).
+fn is_loop(seen: &Observation, to: &Place) -> bool {
+    let url = to.url();
+    seen.redirects.len() >= usize::from(LEAST_REDIRECTS) && seen.redirects.iter().any(|hop| hop.url == url)
 }
 
 fn note_redirect(seen: &mut Observation, url: String) {
@@ -186,7 +199,7 @@ fn note_redirect(seen: &mut Observation, url: String) {
 fn location_as_given(answer: &Answer) -> String {
     let mut given = observe::list(answer.response.headers(), &LOCATION).unwrap_or_default();
     given.truncate(URL_OCTETS);
-    observe::text(&given)
+    without_user_information(&observe::text(&given), false).into_owned()
 }
 
 /// Whether the body is UTF-8; a character that the cap has cut does not count.

@@ -8,6 +8,8 @@ use super::HttpError;
 pub const LEAST_BODY_OCTETS: usize = 512_000;
 /// Redirects that should be followed at least (§2.3.1.2).
 pub const LEAST_REDIRECTS: u16 = 5;
+/// Redirects that may be followed at most: longer chains lead nowhere, and each of them is a request to somebody.
+pub const MOST_REDIRECTS: u16 = 50;
 
 /// Name resolution, and after it a connection with its TLS handshake.
 pub const CONNECT: Duration = Duration::from_secs(10);
@@ -56,7 +58,7 @@ pub struct FetchLimits {
     pub body_octets: usize,
     /// Body octets read where they are compressed.
     pub coded_octets: usize,
-    /// Redirects followed; at least 5 (§2.3.1.2).
+    /// Redirects followed; at least 5 (§2.3.1.2), at most 50.
     pub redirects: u16,
 }
 
@@ -81,12 +83,12 @@ impl FetchLimits {
     /// The limits as the HTTP parser can keep them.
     ///
     /// # Errors
-    /// A limit is below what RFC 9309 asks for.
+    /// A limit is below what RFC 9309 asks for, or beyond all use.
     pub(super) fn checked(mut self) -> Result<Self, HttpError> {
         if self.body_octets < LEAST_BODY_OCTETS {
             return Err(HttpError::BodyLimit { octets: self.body_octets });
         }
-        if self.redirects < LEAST_REDIRECTS {
+        if !(LEAST_REDIRECTS..=MOST_REDIRECTS).contains(&self.redirects) {
             return Err(HttpError::RedirectLimit { redirects: self.redirects });
         }
         self.header_octets = self.header_octets.max(LEAST_HEADER_OCTETS);
@@ -105,8 +107,12 @@ mod tests {
     fn no_limit_below_the_standard() {
         let limits = FetchLimits { body_octets: 511_999, ..FetchLimits::default() };
         assert!(matches!(limits.checked(), Err(HttpError::BodyLimit { octets: 511_999 })));
-        let limits = FetchLimits { redirects: 4, ..FetchLimits::default() };
-        assert!(matches!(limits.checked(), Err(HttpError::RedirectLimit { redirects: 4 })));
+        for redirects in [4, 51, u16::MAX] {
+            let limits = FetchLimits { redirects, ..FetchLimits::default() };
+            let error = limits.checked().expect_err("beyond the bounds");
+            assert!(matches!(error, HttpError::RedirectLimit { .. }), "{redirects}");
+        }
+        assert!(FetchLimits { redirects: MOST_REDIRECTS, ..FetchLimits::default() }.checked().is_ok());
         let limits = FetchLimits { header_octets: 1, ..FetchLimits::default() };
         assert_eq!(limits.checked().expect("fine").header_octets, LEAST_HEADER_OCTETS);
     }

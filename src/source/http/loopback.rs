@@ -319,6 +319,21 @@ async fn bodies() {
 }
 
 #[tokio::test]
+async fn half_a_rule_is_no_rule() {
+    let cap = limits::BODY_OCTETS;
+    let mut body = b"User-agent: *\nDisallow: /p\n#".to_vec();
+    let kept = body.len() - 1;
+    body.resize(cap - b"\nDisallow: /".len(), b'x');
+    body.extend_from_slice(b"\nDisallow: /admin/\n");
+    let answer = say(sized("200 OK", "", &body));
+    let server = Server::plain(move |_| answer.clone()).await;
+    let fetched = fetch_plain(&server, "http://a.test").await;
+    let read = fetched.body.expect("a body");
+    assert!(read.ends_with(b"x\n") && read.len() > kept, "the half line is dropped, and no more");
+    assert!(fetched.observation.flags.contains(Flag::Truncated));
+}
+
+#[tokio::test]
 async fn what_is_no_http_answer() {
     let field = "X: y\r\n";
     for (act, expected) in [
@@ -377,6 +392,24 @@ async fn redirects_are_followed_to_the_limit() {
 }
 
 #[tokio::test]
+async fn a_loop_is_known_behind_the_fifth_redirect() {
+    for (period, redirects) in [(1, 6), (2, 6), (4, 6), (6, 7), (9, 10)] {
+        let server = Server::plain(move |line| match line.split(' ').nth(1) {
+            Some("/robots.txt") => moved("/1"),
+            Some(path) => moved(&format!("/{}", path[1..].parse::<u8>().unwrap_or(0) % period + 1)),
+            None => say(""),
+        })
+        .await;
+        let limits = FetchLimits { redirects: 50, ..short_limits() };
+        let network = network(Some(&server), None, Vec::new());
+        let seen = fetcher_on(network, limits).fetch(&target("http://a.test")).await;
+        assert_eq!(outcome(&seen), "redirect_limit", "{period}");
+        assert_eq!(seen.observation.redirects.len(), redirects, "{period}");
+        assert_eq!(server.requests(), redirects, "{period}");
+    }
+}
+
+#[tokio::test]
 async fn redirects_that_are_not_followed() {
     for (location, expected, hops) in [
         ("http://127.0.0.2/robots.txt", "blocked_address (address)", 0),
@@ -394,6 +427,8 @@ async fn redirects_that_are_not_followed() {
         assert_eq!(outcome(&seen), expected, "{location}");
         assert_eq!((seen.observation.hops, seen.observation.redirects.len()), (Some(hops), 1), "{location}");
         assert_eq!(server.requests(), 1, "{location}");
+        let asked = seen.observation.final_url.as_deref();
+        assert_eq!(asked, Some("http://a.test:8080/robots.txt"), "{location}: the only request");
     }
     let twice = "HTTP/1.1 301 Moved\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(outcome_of(say(twice)).await, "redirect_invalid (host)");
@@ -456,6 +491,7 @@ async fn what_never_gets_a_connection() {
         let seen = fetch_plain(&server, origin).await;
         assert_eq!(outcome(&seen), expected, "{origin}");
         assert_eq!((seen.observation.attempts, seen.observation.status), (Some(1), None), "{origin}");
+        assert_eq!(seen.observation.final_url, None, "{origin}: no request was made");
     }
     assert_eq!(server.requests(), 0);
 }

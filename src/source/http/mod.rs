@@ -47,6 +47,7 @@ use url::Url;
 
 use self::connect::Connector;
 use self::failure::{Ending, Failure};
+use self::limits::{LEAST_REDIRECTS, MOST_REDIRECTS};
 use self::retry::{Pause, Retry};
 use self::room::{Aside, Seat};
 use self::tally::Tally;
@@ -94,8 +95,12 @@ pub enum HttpError {
         /// As given.
         octets: usize,
     },
-    /// The redirect limit is below §2.3.1.2.
-    #[error("a limit of {redirects} redirects is below the 5 that should be followed")]
+    /// The redirect limit is below §2.3.1.2, or beyond all use.
+    #[error(
+        "a limit of {redirects} redirects is not between the {least} that should be followed and {most}",
+        least = LEAST_REDIRECTS,
+        most = MOST_REDIRECTS
+    )]
     RedirectLimit {
         /// As given.
         redirects: u16,

@@ -48,14 +48,22 @@ struct Address {
     slots: Arc<Semaphore>,
     /// When the next connection may begin. Whoever is next in line holds the lock.
     next: Arc<tokio::sync::Mutex<Instant>>,
+    /// Connections; those in line have a slot and none yet.
+    open: AtomicUsize,
 }
 
 /// The right to one connection, while it lives.
 #[derive(Debug)]
 pub(super) struct Turn {
     _slot: OwnedSemaphorePermit,
-    // Held so that the address is not taken for an idle one.
-    _address: Arc<Address>,
+    /// Held also so that the address is not taken for an idle one.
+    address: Arc<Address>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.address.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Pace {
@@ -95,8 +103,9 @@ impl Pace {
         // Others in line wait for the seat too: else those who got one together would begin together.
         seat.take().await;
         *next = Instant::now() + self.interval;
-        self.most_at_once.fetch_max(self.at_once - address.slots.available_permits(), Ordering::Relaxed);
-        Turn { _slot: slot, _address: address }
+        let open = address.open.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_at_once.fetch_max(open, Ordering::Relaxed);
+        Turn { _slot: slot, address }
     }
 
     /// Most connections to one address that were seen at a time.
@@ -111,7 +120,8 @@ impl Pace {
         }
         let new = || {
             let slots = Arc::new(Semaphore::new(self.at_once));
-            Arc::new(Address { slots, next: Arc::new(tokio::sync::Mutex::new(Instant::now())) })
+            let next = Arc::new(tokio::sync::Mutex::new(Instant::now()));
+            Arc::new(Address { slots, next, open: AtomicUsize::new(0) })
         };
         Arc::clone(addresses.known.entry(paced(address)).or_insert_with(new))
     }
@@ -176,6 +186,21 @@ mod tests {
         drop(turn(&pace, ONE).await);
         drop(turn(&pace, ONE).await);
         assert_eq!(late.elapsed(), Duration::from_millis(100), "a pause saves nothing up");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_in_line_has_no_connection() {
+        let pace = Arc::new(Pace::new(0, 20).expect("a limit"));
+        let visit = |pace: Arc<Pace>| async move {
+            let turn = turn(&pace, ONE).await;
+            sleep(Duration::from_millis(10)).await;
+            drop(turn);
+        };
+        let visits: Vec<_> = (0..40).map(|_| tokio::spawn(visit(Arc::clone(&pace)))).collect();
+        for visit in visits {
+            visit.await.expect("no panic");
+        }
+        assert_eq!(pace.most_at_once(), 1, "each has ended when the next may begin");
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::{CELL_OCTETS, InputError};
 use crate::source::contained;
+use crate::tables::cause;
 
 /// Rows decoded at once.
 const BATCH_ROWS: usize = 8192;
@@ -48,7 +49,7 @@ struct Batch {
 impl ParquetColumn {
     /// Opens the column with this name, or with this dotted path through structs.
     pub(super) fn open(file: File, place: &str, column: &str) -> Result<Self, InputError> {
-        let broken = |source| InputError::Parquet { place: place.to_owned(), source };
+        let broken = |source| InputError::Parquet { place: place.to_owned(), source: cause::of_parquet(source) };
         // Types as the file has them, not as the writer had them in memory: no dictionaries, no large offsets.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = contained(|| ArrowReaderMetadata::load(&file, options.clone())).and_then(|loaded| loaded);

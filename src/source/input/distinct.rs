@@ -56,11 +56,17 @@ impl SeenOrigins {
     /// Whether the origin was added.
     #[must_use]
     pub fn contains(&self, origin: &Origin) -> bool {
+        self.contains_text(origin.as_str())
+    }
+
+    /// Whether the text was added.
+    #[must_use]
+    pub fn contains_text(&self, origin: &str) -> bool {
         // Most runs resume nothing and leave nothing behind a limit: then no hash is needed.
         if self.is_empty() {
             return false;
         }
-        let mark = Mark::of_name(origin.as_str());
+        let mark = Mark::of_name(origin);
         self.sets[mark.place(SETS)].contains(&mark)
     }
 

@@ -1,10 +1,9 @@
 //! What can be wrong with a list.
 
+use std::cmp::Ordering;
 use std::io;
 
-use arrow::error::ArrowError;
-use parquet::errors::ParquetError;
-use zip::result::ZipError;
+use crate::tables::cause::Cause;
 
 use crate::source::json_path::JsonFault;
 
@@ -43,7 +42,7 @@ pub enum InputError {
         place: String,
         /// Why.
         #[source]
-        source: ZipError,
+        source: Cause,
     },
     /// The Parquet file cannot be read.
     #[error("cannot read the Parquet file {place}")]
@@ -52,7 +51,7 @@ pub enum InputError {
         place: String,
         /// Why.
         #[source]
-        source: ParquetError,
+        source: Cause,
     },
     /// A format that is not read, or not there.
     #[error("{place} {fault}")]
@@ -102,7 +101,17 @@ pub enum InputError {
         row: i64,
         /// Why.
         #[source]
-        source: ArrowError,
+        source: Cause,
+    },
+    /// A list is not what it was when it was read before.
+    #[error("{place} changed while it was in use: {}", change(*.rows_before, *.rows_now))]
+    Changed {
+        /// The file.
+        place: String,
+        /// Its rows, blank lines and comments among them, when it was read first.
+        rows_before: u64,
+        /// Its rows so far when the change was noticed.
+        rows_now: u64,
     },
     /// One row is broken.
     #[error("line {line} of {place} {fault}")]
@@ -114,6 +123,14 @@ pub enum InputError {
         /// What is wrong.
         fault: RowFault,
     },
+}
+
+fn change(before: u64, now: u64) -> String {
+    match now.cmp(&before) {
+        Ordering::Less => format!("{before} rows at first, then {now}"),
+        Ordering::Equal => format!("{before} rows, but not the same ones"),
+        Ordering::Greater => format!("{before} rows at first, then more"),
+    }
 }
 
 /// What is wrong with one row, as the end of a sentence.

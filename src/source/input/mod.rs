@@ -1,10 +1,12 @@
 //! Lists that a run starts from: origins and URLs, in text, CSV, NDJSON or Parquet, plain or compressed.
 //!
 //! `open` recognises formats, `lines`, `delimited` and `columns` read one format each, `rows` makes them one; `origins` and
-//! `urls` are what others use. `spool` keeps what can be read only once. Packings are undone by `packing`, values of JSON
-//! found by `json_path`. Everything is read as a stream: memory does not grow with the file.
+//! `urls` are what others use. `spool` keeps what can be read only once, `contents` notices a list that changes between two
+//! readings. Packings are undone by `packing`, values of JSON found by `json_path`. Everything is read as a stream: memory
+//! does not grow with the file.
 
 mod columns;
+mod contents;
 mod delimited;
 mod distinct;
 mod error;
@@ -16,6 +18,7 @@ mod spool;
 mod urls;
 mod zipped;
 
+pub use contents::Contents;
 pub use distinct::{Distinct, ListCounts, SeenOrigins};
 pub use error::{InputError, RowFault};
 pub use origins::{INPUT_OCTETS, OriginInputs, OriginItem, OriginLine};

@@ -92,7 +92,12 @@ fn unread(place: &str) -> InputError {
 }
 
 fn text(mut octets: Box<dyn Read + Send>, place: &str) -> Result<Opened, InputError> {
-    let mut head = beginning(&mut octets, HEAD_OCTETS).map_err(|source| cannot_open(place, source))?;
+    let mut head = Vec::new();
+    octets.by_ref().take(HEAD_OCTETS as u64).read_to_end(&mut head).map_err(|source| {
+        // What was read before is in the head all the same.
+        let lines = memchr::memchr_iter(b'\n', &head).count();
+        InputError::Read { place: place.to_owned(), line: i64::try_from(lines + 1).unwrap_or(i64::MAX), source }
+    })?;
     let fault = match Container::of(&head) {
         Container::Stream(Packing::Plain) => None,
         Container::Parquet => Some("is a compressed Parquet file; Parquet is read uncompressed only"),

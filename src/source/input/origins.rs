@@ -3,13 +3,15 @@
 //! A text holds a name, an origin or a URL a line, alone or behind a rank (`rank,domain`); other formats are CSV with a
 //! header that names its columns (Majestic, `CrUX`), and CSV, NDJSON or Parquet whose column is given.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::{fs, io};
 
-use crate::origin::Target;
+use crate::origin::{Target, without_user_information};
 use crate::robots::access::Reason;
 
+use super::contents::{Contents, Follower};
 use super::delimited::Wanted;
 use super::open::{Opened, STDIN, can_be_read_again, open, place};
 use super::rows::{Row, RowReader};
@@ -30,7 +32,8 @@ const RANK_COLUMNS: [&str; 2] = ["rank", "globalrank"];
 /// One line of a list, or one literal origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginLine {
-    /// The line, or its origin column, as given; `\xNN` for octets that are no UTF-8, cut at [`INPUT_OCTETS`].
+    /// The line, or its origin column, as given; user information is masked; `\xNN` for octets that are no UTF-8, cut
+    /// at [`INPUT_OCTETS`].
     pub input: String,
     /// 1-based line of the file; row of a Parquet file; place among the literal origins.
     pub line: i64,
@@ -55,6 +58,7 @@ pub struct OriginInputs {
     current: Option<RowReader>,
     column: Option<String>,
     value: Vec<u8>,
+    follower: Follower,
 }
 
 enum Pending {
@@ -92,7 +96,26 @@ impl OriginInputs {
                 Pending::Held(Box::new(rows))
             });
         }
-        Ok(Self { pending, current: None, value: Vec::new(), column: column.map(str::to_owned) })
+        Ok(Self {
+            pending,
+            current: None,
+            value: Vec::new(),
+            column: column.map(str::to_owned),
+            follower: Follower::default(),
+        })
+    }
+
+    /// What was read so far.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        self.follower.contents()
+    }
+
+    /// Ends with an error where a file is not what it was at an earlier reading.
+    #[must_use]
+    pub fn expecting(mut self, contents: Contents) -> Self {
+        self.follower.expect(contents);
+        self
     }
 
     fn step(&mut self) -> Result<Option<OriginItem>, InputError> {
@@ -100,19 +123,27 @@ impl OriginInputs {
             if let Some(rows) = &mut self.current {
                 self.value.clear();
                 if let Some(row) = rows.append_next(&mut self.value)? {
-                    return Ok(Some(item(rows, row, &self.value)));
+                    self.follower.count(1, rows.place())?;
+                    let item = item(rows, row, &self.value);
+                    follow(&mut self.follower, &item);
+                    return Ok(Some(item));
                 }
+                self.follower.end_file(rows.place())?;
                 self.current = None;
             }
             match self.pending.pop_front() {
                 None => return Ok(None),
                 Some(Pending::Literal { text, line }) => {
-                    return Ok(Some(OriginItem::Line(OriginLine {
-                        input: escaped(text.as_bytes()),
+                    let target = Target::parse(text.as_bytes());
+                    let is_origin = target.is_ok();
+                    let item = OriginItem::Line(OriginLine {
+                        input: as_kept(text.as_bytes(), is_origin),
                         line,
                         rank: None,
-                        target: Target::parse(text.as_bytes()),
-                    })));
+                        target,
+                    });
+                    follow(&mut self.follower, &item);
+                    return Ok(Some(item));
                 }
                 Some(Pending::File(path)) => self.current = Some(open_list(&path, self.column.as_deref())?),
                 Some(Pending::Held(rows)) => self.current = Some(*rows),
@@ -211,7 +242,16 @@ fn item(rows: &RowReader, row: Row, value: &[u8]) -> OriginItem {
         Row::Cut => Err(Reason::Length),
         Row::Broken(_) => Err(Reason::Host),
     };
-    OriginItem::Line(OriginLine { input: escaped(value), line: rows.line(), rank, target })
+    OriginItem::Line(OriginLine { input: as_kept(value, target.is_ok()), line: rows.line(), rank, target })
+}
+
+/// What of a line makes it the same one.
+fn follow(follower: &mut Follower, item: &OriginItem) {
+    let OriginItem::Line(line) = item else { return };
+    follower.add(line.input.as_bytes());
+    follower.add(b"\0");
+    follower.add(&line.line.to_le_bytes());
+    follower.add(&line.rank.unwrap_or(i64::MIN).to_le_bytes());
 }
 
 /// Parts `rank,domain` (and `rank,domain,…`); a line that does not begin with a number and a comma stays whole.
@@ -225,6 +265,15 @@ fn split_rank(line: &[u8]) -> (Option<i64>, &[u8]) {
     let field = rest.split(|octet| *octet == b',').next().unwrap_or(rest);
     let bare = field.trim_ascii().strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\""));
     (Some(rank), bare.unwrap_or(field))
+}
+
+/// A line as it is stored.
+fn as_kept(line: &[u8], names_origin: bool) -> String {
+    let text = escaped(line);
+    match without_user_information(&text, names_origin) {
+        Cow::Owned(masked) => masked,
+        Cow::Borrowed(_) => text,
+    }
 }
 
 /// Text of octets, `\xNN` for those that are no UTF-8, at most [`INPUT_OCTETS`] long.

@@ -7,6 +7,7 @@ use super::delimited::{self, Delimited, Fault, Wanted};
 use super::lines::{LineEnd, Stream, append_line};
 use super::{CELL_OCTETS, InputError, RowFault};
 use crate::source::json_path::{self, Found};
+use crate::tables::cause;
 
 /// Octets of the longest JSON line that is read.
 const JSON_OCTETS: usize = 16 * 1024 * 1024;
@@ -95,6 +96,11 @@ impl RowReader {
         Self { place: place.to_owned(), line: 0, rows }
     }
 
+    /// The name of the list, for messages.
+    pub(super) fn place(&self) -> &str {
+        &self.place
+    }
+
     /// The line, or row of a Parquet file, read last; 1-based.
     pub(super) fn line(&self) -> i64 {
         self.line
@@ -138,8 +144,11 @@ impl RowReader {
             Rows::Parquet(column) => {
                 self.line = column.next_row();
                 let cell = column.append_next(out);
-                let cell =
-                    cell.map_err(|source| InputError::ReadRow { place: self.place.clone(), row: self.line, source })?;
+                let cell = cell.map_err(|source| InputError::ReadRow {
+                    place: self.place.clone(),
+                    row: self.line,
+                    source: cause::of_arrow(source),
+                })?;
                 Ok(cell.map(|cell| match cell {
                     columns::Cell::Whole => Row::Value,
                     columns::Cell::Cut => Row::Cut,

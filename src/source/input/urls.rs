@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::contents::{Contents, Follower};
 use super::delimited::Wanted;
 use super::open::{Opened, STDIN, can_be_read_again, open, place};
 use super::rows::{Row, RowReader};
@@ -43,8 +44,7 @@ impl UrlBatch {
     }
 
     /// The URLs as one text, each followed by LF: the same for every container that they came in.
-    #[must_use]
-    pub fn digest_text(&self) -> Vec<u8> {
+    fn digest_text(&self) -> Vec<u8> {
         let mut text = Vec::with_capacity(self.octets.len() + self.len());
         for url in self.iter() {
             text.extend_from_slice(url);
@@ -128,6 +128,7 @@ pub struct UrlInputs {
     current: Option<RowReader>,
     column: Option<String>,
     counts: UrlCounts,
+    follower: Follower,
 }
 
 enum Pending {
@@ -156,7 +157,22 @@ impl UrlInputs {
                 Pending::Held(Box::new(rows))
             });
         }
-        Ok(Self { pending, current: None, column: column.map(str::to_owned), counts: UrlCounts::default() })
+        let (column, counts, follower) = (column.map(str::to_owned), UrlCounts::default(), Follower::default());
+        Ok(Self { pending, current: None, column, counts, follower })
+    }
+
+    /// What was read so far. Its digest is that of the URLs, each followed by LF: the same for every container that they
+    /// came in.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        self.follower.contents()
+    }
+
+    /// Ends with an error where a file is not what it was at an earlier reading.
+    #[must_use]
+    pub fn expecting(mut self, contents: Contents) -> Self {
+        self.follower.expect(contents);
+        self
     }
 
     /// What became of the lines read so far.
@@ -168,10 +184,14 @@ impl UrlInputs {
     fn step(&mut self) -> Result<Option<UrlBatch>, InputError> {
         loop {
             if let Some(rows) = &mut self.current {
+                let lines_before = self.counts.lines;
                 let batch = read_batch(rows, &mut self.counts)?;
+                self.follower.count(self.counts.lines - lines_before, rows.place())?;
                 if !batch.is_empty() {
+                    self.follower.add(&batch.digest_text());
                     return Ok(Some(batch));
                 }
+                self.follower.end_file(rows.place())?;
                 self.current = None;
             }
             match self.pending.pop_front() {

@@ -5,13 +5,21 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
+use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::InputError;
 
 /// Opens the only file of an archive; folders and the resource forks of macOS do not count.
 pub(super) fn open(mut file: File, place: &str) -> Result<Box<dyn Read + Send>, InputError> {
-    let broken = |source| InputError::Zip { place: place.to_owned(), source };
+    let broken = |error: ZipError| {
+        // The library's own text repeats what it wraps.
+        let source = match error {
+            ZipError::Io(cause) => cause.into(),
+            other => other.into(),
+        };
+        InputError::Zip { place: place.to_owned(), source }
+    };
     let refused = |fault| InputError::Format { place: place.to_owned(), fault };
     let mut archive = ZipArchive::new(BufReader::new(&file)).map_err(broken)?;
     let index = only_file(&archive).map_err(refused)?;

@@ -8,6 +8,7 @@ use super::record::{Head, Item, Kind, Record, Records};
 use super::{WarcError, WarcFiles, target, target_uri};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
+use crate::robots::lex::drop_half_line;
 use crate::source::captures::{Capture, Index};
 use crate::source::folder::BODY_OCTETS;
 use crate::source::mark::Mark;
@@ -268,6 +269,9 @@ fn read_body(body: Body, reason: Option<Reason>, seen: &mut Observation) -> End 
     let Body { mut octets, mut is_cut, flags } = body;
     is_cut |= octets.len() > BODY_OCTETS;
     octets.truncate(BODY_OCTETS);
+    if is_cut {
+        drop_half_line(&mut octets);
+    }
     let utf8 = std::str::from_utf8(&octets);
     let is_utf8 = utf8.map_or_else(|error| is_cut && error.error_len().is_none(), |_| true);
     for (flag, holds) in [
