@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, CompressionCodec};
+use parquet::basic::{BrotliLevel, Compression, CompressionCodec, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -106,6 +106,9 @@ fn of_a_key_that_stands_twice_the_last_counts() {
     assert_eq!(column(&annotated, "robots_CCBot_decision"), [Some("allow".to_owned())]);
 }
 
+/// The rows as a stream.
+const STREAM: &str = "in.arrow";
+
 /// Rows with JSON in a column, in every format; names of the files.
 fn with_metadata(folder: &Path, json: &[Option<&str>]) -> [&'static str; 4] {
     let url = vec![Some("https://a.test/x"); json.len()];
@@ -128,12 +131,12 @@ fn with_metadata(folder: &Path, json: &[Option<&str>]) -> [&'static str; 4] {
     }
     write(folder, "in.csv", csv);
     write(folder, "in.ndjson", lines);
-    ["in.parquet", "in.csv", "in.ndjson", "in.arrow"]
+    ["in.parquet", "in.csv", "in.ndjson", STREAM]
 }
 
 /// Annotates a file or a stream; what is said on stderr.
 fn told(folder: &Path, input: &str, more: &[&str], code: i32) -> String {
-    if input.ends_with(".arrow") {
+    if input == STREAM {
         let output = stream(folder, input, &[&ASK[..], more].concat());
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{more:?}: {told}");
@@ -157,8 +160,7 @@ fn a_path_that_leads_to_nothing_is_told_before_work_starts() {
                     &["--stats", "s.json", "--by", wrong],
                     &["--sidecar", "--id-column", wrong],
                 ] {
-                    let (is_stream, is_typed) =
-                        (input == "in.arrow", !input.ends_with("csv") && !input.ends_with("on"));
+                    let (is_stream, is_typed) = (input == STREAM, !input.ends_with("csv") && !input.ends_with("on"));
                     if (is_stream && more[0] == "--sidecar") || (is_typed && more.contains(&"--weight-column")) {
                         continue;
                     }
@@ -315,10 +317,10 @@ fn codecs_that_are_read_and_those_that_are_not() {
     let out = |folder_name: &str, name: &str| read_parquet(&folder.path().join(folder_name).join(name));
     for (name, codec) in [
         ("snappy.parquet", Compression::SNAPPY),
-        ("gzip.parquet", Compression::GZIP(Default::default())),
-        ("brotli.parquet", Compression::BROTLI(Default::default())),
+        ("gzip.parquet", Compression::GZIP(GzipLevel::default())),
+        ("brotli.parquet", Compression::BROTLI(BrotliLevel::default())),
         ("lz4.parquet", Compression::LZ4_RAW),
-        ("zstd.parquet", Compression::ZSTD(Default::default())),
+        ("zstd.parquet", Compression::ZSTD(ZstdLevel::default())),
     ] {
         let properties = WriterProperties::builder().set_compression(codec).set_max_row_group_row_count(Some(300));
         let file = File::create(folder.path().join(name)).unwrap();
@@ -384,7 +386,9 @@ fn a_full_disk_is_no_fault_of_the_input() {
 fn write_stream(path: &Path, batches: &[RecordBatch]) {
     let file = File::create(path).unwrap();
     let mut writer = arrow::ipc::writer::StreamWriter::try_new(file, &batches[0].schema()).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
     writer.finish().unwrap();
 }
 
