@@ -92,10 +92,10 @@ fn read_twice(file: &[u8], (captures, others, damaged): (usize, u64, u64)) {
     let Ok(files) = WarcFiles::open([path.to_str().expect("a name")]) else { return };
     let Ok(first) = files.index(0) else { return };
     assert_eq!(
-        (first.captures.len(), first.other_records + first.other_schemes, first.damaged),
+        (first.captures.len(), first.other_records + first.other_schemes, first.faults.total()),
         (captures, others, damaged)
     );
-    assert!(first.damages.len() as u64 <= first.damaged);
+    assert!(first.damages.len() as u64 <= first.faults.total());
     let mut index = Index::default();
     first.captures.iter().for_each(|found| index.add(found));
     let mut readers = Readers::new(&files, &index);
