@@ -17,7 +17,7 @@ use robots_audit::crawlers::Registry;
 use robots_audit::dataset::annotate::{Annotator, AsOf, PREFIX, Settings, URL_COLUMN};
 use robots_audit::dataset::job::{Job, Task};
 use robots_audit::dataset::keep::{Missing, Rules};
-use robots_audit::dataset::parquet_file::Shape;
+use robots_audit::dataset::shape::Shape;
 use robots_audit::dataset::snapshots::{Opening, Snapshots};
 use robots_audit::dataset::tally::Tally;
 use robots_audit::robots::access::Policy;

@@ -43,7 +43,7 @@ const HELD_ROWS: usize = 4_096;
 pub enum Captures {
     /// WARC files.
     Warc(Arc<WarcFiles>),
-    /// Parquet or NDJSON files.
+    /// Parquet or NDJSON files, or `SQLite` databases.
     Rows(Arc<RowFiles>),
     /// A folder of bodies.
     Folder(Arc<Folder>),
@@ -323,7 +323,7 @@ fn used_row(seen: &Observation, file: String, place: u64, captures: u32) -> Capt
 impl CaptureRow {
     fn of(mut self, origin: &str, target_uri: &str) -> Self {
         self.origin = Some(origin.to_owned());
-        self.target_uri = Some(target_uri.to_owned());
+        self.target_uri = Some(without_user_information(target_uri, true).into_owned());
         self
     }
 }

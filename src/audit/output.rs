@@ -201,8 +201,22 @@ impl Output {
     /// # Errors
     /// Where a file cannot be ended, renamed or removed.
     pub fn finish(self, footer: &Footer) -> Result<(), SinkError> {
+        self.replace(footer, None)
+    }
+
+    /// The same for a folder that is to hold nothing else: what an earlier run left of other tables goes when all files
+    /// are whole.
+    ///
+    /// # Errors
+    /// Where a file cannot be ended, renamed or removed.
+    pub fn finish_alone(self, footer: &Footer, others: &[Table]) -> Result<(), SinkError> {
+        self.replace(footer, Some(others))
+    }
+
+    fn replace(self, footer: &Footer, others: Option<&[Table]>) -> Result<(), SinkError> {
         let finish = |(table, file): (Table, OutputFile)| file.finish(footer).map(|whole| (table, whole));
         let tables = self.files.into_iter().map(finish).collect::<Result<Vec<_>, _>>()?;
+        others.map_or(Ok(()), |others| clear(&self.folder, others))?;
         for (table, files) in tables {
             let paths: Vec<PathBuf> = files.iter().map(|file| file.path().to_owned()).collect();
             files.into_iter().try_for_each(|file| file.publish().map(|_| ()))?;

@@ -66,10 +66,10 @@ fn stream(global: &Global, annotator: &Annotator, losses: Option<Losses<'_>>) ->
             losses.rows = tally.rows;
             losses.write(annotator, false)?;
         }
-        Some(losses) => {
+        Some(losses) if !global.quiet => {
             show::remark(&format!("{} is not written: the stream was not read to its end", losses.path.display()));
         }
-        None => {}
+        Some(_) | None => {}
     }
     if !global.quiet {
         show::remark(&format!("{} rows annotated{}", number(tally.rows), without_answers(&tally)));

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::scan::{Start, conclude};
 use super::show;
 use crate::audit::event::{Event, Stage};
-use crate::audit::output::{COMPUTED_TABLES, Output, clear};
+use crate::audit::output::{COMPUTED_TABLES, Output};
 use crate::audit::run::{self, Source};
 use crate::source::folder::Folder;
 use crate::source::input::UrlInputs;
@@ -64,8 +64,7 @@ pub(super) fn audit(global: &Global, args: &AuditArgs) -> Result<Exit, Failed> {
     let report = report.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
     let absent: Vec<Table> = Table::ALL.iter().copied().filter(|table| !tables.contains(table)).collect();
-    clear(folder, &absent).map_err(Failed::running)?;
-    output.finish(&report.footer).map_err(Failed::running)?;
+    output.finish_alone(&report.footer, &absent).map_err(Failed::running)?;
     progress.finish();
     let summary = start.summary("audit", Some(&plan), &report.totals, folder, threads);
     let summary = match ingested {

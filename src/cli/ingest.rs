@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::scan::{Start, conclude};
 use crate::audit::event::{Event, Stage};
 use crate::audit::ingest::{self, Captures, Ingested};
-use crate::audit::output::{Output, clear};
+use crate::audit::output::Output;
 use crate::audit::totals::Totals;
 use crate::config::Options;
 use crate::source::folder::Folder;
@@ -57,8 +57,7 @@ pub(super) fn take_over(
     let ingested = ingested.map_err(Failed::running)?;
     progress.event(Event::Stage(Stage::Finish, None));
     let others: Vec<Table> = Table::ALL.iter().copied().filter(|table| !tables.contains(table)).collect();
-    clear(folder, &others).map_err(Failed::running)?;
-    output.finish(&Footer::new()).map_err(Failed::running)?;
+    output.finish_alone(&Footer::new(), &others).map_err(Failed::running)?;
     Ok(ingested)
 }
 

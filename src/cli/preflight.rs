@@ -128,6 +128,9 @@ fn in_words(evidence: &Evidence) -> String {
         for fact in answer.header_fields.iter().take(HEADER_FACTS_SHOWN) {
             text += &format!("  beside   {}: {}, in the answer's header fields\n", fact.name, fact.in_words());
         }
+        if let more @ 1.. = answer.header_fields.len().saturating_sub(HEADER_FACTS_SHOWN) {
+            text += &format!("  beside   … {more} more in the answer's header fields\n");
+        }
     }
     if evidence.answers.len() > 1 {
         text.push('\n');

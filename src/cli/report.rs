@@ -1,9 +1,8 @@
 //! `report`: lists made from the tables of an audit.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 
 use super::args::{BlocklistArgs, Format, Global, ReportArgs, ReportCommand};
 use super::exit::{Exit, Failed};
@@ -11,6 +10,7 @@ use super::show;
 use crate::config::Options;
 use crate::report::blocklist::{self, Asked};
 use crate::report::text::number;
+use crate::tables::sink;
 use crate::tables::text::ascii_json;
 
 /// Lists.
@@ -74,19 +74,12 @@ impl Form {
     }
 }
 
-/// Under a temporary name, renamed when whole; its folder is made where it does not exist.
+/// Its folder is made where it does not exist.
 fn write(path: &Path, octets: &[u8]) -> Result<Exit, Failed> {
-    let name = path.file_name().ok_or_else(|| Failed::before(anyhow!("{} names no file", path.display())))?;
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make {}", folder.display()))
-            .map_err(Failed::before)?;
-    }
-    let temporary = path.with_file_name(format!(".{}.tmp", name.to_string_lossy()));
-    let written = fs::write(&temporary, octets).and_then(|()| fs::rename(&temporary, path));
-    written.map(|()| Exit::Done).map_err(|error| {
-        // Best effort: a leftover has a name that no reader opens.
-        let _ = fs::remove_file(&temporary);
-        Failed::running(anyhow!(error).context(format!("cannot write {}", path.display())))
-    })
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| Failed::before(anyhow!("{} names no file", path.display())))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sink::make_folder(folder).map_err(Failed::before)?;
+    sink::write_text(folder, name, octets).map_err(Failed::running)?;
+    Ok(Exit::Done)
 }

@@ -279,7 +279,7 @@ fn told_of_json(text: &[u8]) -> String {
     if keys.is_empty() { "no JSON object with keys".to_owned() } else { listed(keys.iter().map(String::as_str)) }
 }
 
-fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+pub(super) fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     let more = if names.len() > NAMES_TOLD { ", …" } else { "" };
     format!("{}{more}", names.take(NAMES_TOLD).collect::<Vec<_>>().join(", "))
 }

@@ -72,7 +72,7 @@ fn lines(lines: &LineTotals) -> Value {
         "blank_or_comment": lines.blank_or_comment,
         "not_attempted": lines.not_attempted,
         "added_from_urls": lines.added_from_urls,
-        "skipped_files": lines.skipped,
+        "skipped": lines.skipped,
         "named_only_by_earlier_urls": lines.named_only,
     })
 }

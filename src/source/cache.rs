@@ -21,7 +21,7 @@ use crate::robots::access::{FetchClass, Flag};
 use crate::signals::response::{FieldName, ResponseFields, SignalField};
 use crate::tables::column::hex;
 use crate::tables::fetches::{BodyHash, FetchRow, HTTP_VERSIONS, Headers, Observation, Redirect, Timestamp};
-use crate::tables::text::of_octets;
+use crate::tables::text::{octets_as_sent, of_octets};
 
 /// Copies in a folder at most.
 pub const COPIES: usize = 1 << (4 * PLACE_DIGITS);
@@ -259,7 +259,10 @@ fn text_of_field(field: &SignalField) -> (String, Option<String>) {
 }
 
 fn field_of_text((name, value): (String, Option<String>)) -> Option<SignalField> {
-    Some(SignalField { name: FieldName::from_name(&name)?, value: value.map(|value| value.into_bytes().into()) })
+    Some(SignalField {
+        name: FieldName::from_name(&name)?,
+        value: value.as_deref().and_then(octets_as_sent).map(Into::into),
+    })
 }
 
 fn scheme_of(name: &str) -> Option<Scheme> {

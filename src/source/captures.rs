@@ -1,6 +1,6 @@
 //! Captures that others made: which of them is the newest of each URL, in a few octets a URL.
 //!
-//! What a capture says is read from its file when its turn comes; see `warc` and `table_in`.
+//! What a capture says is read from its file when its turn comes; see `warc` and `rows`.
 
 use super::mark::{Mark, MarkMap};
 use super::told::Told;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use super::body;
 use crate::origin::Origin;
-use crate::robots::access::{FetchClass, Flag, Flags, Reason, suspect_body};
-use crate::robots::lex::drop_half_line;
+use crate::robots::access::{FetchClass, Flags, Reason, suspect_body};
 use crate::tables::fetches::{BodyHash, FetchRow, Observation};
 
 /// Octets of a body that are kept of a file.
@@ -116,11 +116,7 @@ impl Folder {
 fn read_capped(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     let mut body = Vec::new();
     File::open(path)?.take(BODY_OCTETS as u64 + 1).read_to_end(&mut body)?;
-    let is_cut = body.len() > BODY_OCTETS;
-    body.truncate(BODY_OCTETS);
-    if is_cut {
-        drop_half_line(&mut body);
-    }
+    let is_cut = body::keep(&mut body, BODY_OCTETS, false);
     Ok((body, is_cut))
 }
 
@@ -137,15 +133,7 @@ impl FileRow {
         let name = file_name.strip_suffix(".txt").unwrap_or(file_name);
         let reason = suspect_body(body);
         let mut flags = Flags::default();
-        for (flag, holds) in [
-            (Flag::Empty, body.is_empty()),
-            (Flag::Truncated, is_cut),
-            (Flag::NonUtf8, std::str::from_utf8(body).is_err()),
-        ] {
-            if holds {
-                flags.insert(flag);
-            }
-        }
+        body::add_flags(&mut flags, body, is_cut);
         Self {
             origin: origin_of(name),
             line: i64::try_from(place + 1).unwrap_or(i64::MAX),

@@ -1,6 +1,7 @@
 //! Where bodies and URLs come in: lists of origins, URL files, folders, snapshots, captures of others, and the network.
 
 pub mod access;
+mod body;
 pub mod cache;
 pub mod captures;
 pub mod clock;

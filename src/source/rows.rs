@@ -16,14 +16,14 @@ use ::parquet::errors::ParquetError;
 use arrow::error::ArrowError;
 use thiserror::Error;
 
+use super::body;
 use super::captures::{Capture, Damage, FileIndex, Found};
 use super::folder::BODY_OCTETS;
 use super::mark::Mark;
 use super::packing::{PACKING_OCTETS, Packing, beginning};
 use super::told::Told;
 use crate::origin::Origin;
-use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
-use crate::robots::lex::drop_half_line;
+use crate::robots::access::{FetchClass, Reason, suspect_body};
 use crate::tables::captures::Fault;
 use crate::tables::fetches::{Observation, Timestamp};
 
@@ -349,20 +349,8 @@ impl Row {
         observation.fetch_time = self.time.known();
         observation.status = status;
         let body = self.body.filter(|_| class.has_body()).map(|mut body| {
-            let is_cut = body.len() > BODY_OCTETS;
-            body.truncate(BODY_OCTETS);
-            if is_cut {
-                drop_half_line(&mut body);
-            }
-            for (flag, holds) in [
-                (Flag::Empty, body.is_empty()),
-                (Flag::Truncated, is_cut),
-                (Flag::NonUtf8, std::str::from_utf8(&body).is_err()),
-            ] {
-                if holds {
-                    observation.flags.insert(flag);
-                }
-            }
+            let is_cut = body::keep(&mut body, BODY_OCTETS, false);
+            body::add_flags(&mut observation.flags, &body, is_cut);
             body
         });
         Some(RowSeen { at, origin, url, observation, body })

@@ -23,6 +23,8 @@ const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 const DAY_DIGITS: usize = 8;
 const SECOND_DIGITS: usize = 14;
 const COUNT_DIGITS: usize = 9;
+/// Digits of `20240501100000123`.
+const MILLISECOND_DIGITS: usize = 17;
 
 /// Counts since 1970 below these are of seconds (to the year 5138), milliseconds and microseconds; those above are of
 /// nanoseconds.
@@ -61,11 +63,16 @@ pub fn of_text(text: &str) -> Option<Timestamp> {
 }
 
 /// Reads a count of seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their size; and
-/// `20240501` and `20240501100000`, which are digits of a date and no counts.
+/// `20240501`, `20240501100000` and `20240501100000123`, which are digits of a date and no counts.
 #[must_use]
 pub fn of_integer(number: i64) -> Option<Timestamp> {
     if let Some(time) = of_date_digits(number) {
         return Some(time);
+    }
+    if number.to_string().len() == MILLISECOND_DIGITS
+        && let Some(second) = of_date_digits(number / 1_000)
+    {
+        return second.checked_add(number % 1_000 * 1_000);
     }
     match number.unsigned_abs() {
         ..SECONDS => number.checked_mul(1_000_000),
@@ -87,6 +94,11 @@ pub fn of_float(number: f64) -> Option<Timestamp> {
     }
     if number.fract() == 0.0 && number.abs() < WHOLE {
         return of_integer(whole(number));
+    }
+    if number >= 1e13
+        && let Some(second) = of_date_digits(whole(number.trunc()))
+    {
+        return second.checked_add(whole((number.fract() * 1e6).round()));
     }
     let size = number.abs();
     let micros = if size < 1e11 {
@@ -140,7 +152,10 @@ fn of_crawl(name: &str) -> Option<Date> {
 }
 
 fn end_of(day: Date) -> Option<Timestamp> {
-    let days = day.since(date(1970, 1, 1)).ok()?.get_days();
+    end_of_days(day.since(date(1970, 1, 1)).ok()?.get_days())
+}
+
+fn end_of_days(days: i32) -> Option<Timestamp> {
     i64::from(days).checked_add(1)?.checked_mul(DAY_US)?.checked_sub(1)
 }
 
@@ -158,8 +173,7 @@ pub(crate) fn of_column(column: &ArrayRef) -> Result<Vec<Told<Timestamp>>, Arrow
         DataType::Date32 | DataType::Date64 => {
             let days = cast(column, &DataType::Date32)?;
             let days = days.as_primitive::<Date32Type>();
-            let end = |day: i32| (i64::from(day) + 1) * DAY_US - 1;
-            Ok(told(column, |row| days.is_valid(row).then(|| end(days.value(row)))))
+            Ok(told(column, |row| days.is_valid(row).then(|| end_of_days(days.value(row))).flatten()))
         }
         _ => TIME.of_column(column),
     }
@@ -186,6 +200,8 @@ mod tests {
             ("2013-05-18", Some("2013-05-18T23:59:59.999999Z")),
             ("20130518", Some("2013-05-18T23:59:59.999999Z")),
             ("20130518054854", Some("2013-05-18T05:48:54Z")),
+            ("20130518054854250", Some("2013-05-18T05:48:54.25Z")),
+            ("20130518054854.5", Some("2013-05-18T05:48:54.5Z")),
             ("1368856134", Some("2013-05-18T05:48:54Z")),
             ("1368856134.5", Some("2013-05-18T05:48:54.5Z")),
             ("1368856134000", Some("2013-05-18T05:48:54Z")),
@@ -219,6 +235,8 @@ mod tests {
         }
         assert_eq!((of_integer(1), of_integer(-1), of_integer(0)), (Some(1_000_000), Some(-1_000_000), Some(0)));
         assert_eq!(of_integer(20_240_101_000_000), expected);
+        assert_eq!(of_integer(20_240_101_000_000_250), expected.map(|time| time + 250_000));
+        assert_eq!((end_of_days(i32::MAX), end_of_days(0)), (None, Some(DAY_US - 1)));
         assert_eq!(of_integer(i64::MIN), Some(i64::MIN.div_euclid(1_000)));
         assert_eq!(of_float(1_704_067_200.25), expected.map(|time| time + 250_000));
         assert_eq!([f64::NAN, f64::INFINITY, 1e300].map(of_float), [None; 3]);

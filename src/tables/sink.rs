@@ -276,7 +276,7 @@ pub fn remove_temporary(folder: &Path, table: Table) -> Result<(), SinkError> {
     for path in files.map(|entry| entry.path()) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if name.starts_with(".part-") && path.extension().is_some_and(|ending| ending == "tmp") {
-            lock(&path).map_err(|error| error.named(&path))?;
+            let _held = lock(&path).map_err(|error| error.named(&path))?;
             fs::remove_file(&path).map_err(|source| SinkError::Publish { path, source })?;
         }
     }
@@ -360,7 +360,7 @@ fn part_name(part: u32) -> String {
 pub fn write_text(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> Result<(), SinkError> {
     let mut place = Place::of(folder, name);
     let written = place.create()?.write_all(text.as_ref());
-    written.map_err(|source| SinkError::Create { path: place.path.clone(), source })?;
+    written.map_err(|source| place.write_error(ParquetError::External(Box::new(source))))?;
     fs::rename(&place.temporary, &place.path)
         .map_err(|source| SinkError::Publish { path: place.path.clone(), source })?;
     place.is_published = true;
@@ -379,6 +379,11 @@ impl Place {
         let folder = folder.join(table.as_str());
         make_folder(&folder)?;
         Ok(Self::of(&folder, &part_name(part)))
+    }
+
+    /// Its name until then.
+    pub(crate) fn temporary(&self) -> &Path {
+        &self.temporary
     }
 
     /// The file under its temporary name, empty.

@@ -2,6 +2,12 @@
 
 use std::borrow::Cow;
 
+/// The octets that a text stands for; `None` where some may have been told as `\xNN`, and cannot be had back.
+#[must_use]
+pub fn octets_as_sent(text: &str) -> Option<&[u8]> {
+    (!text.contains("\\x")).then_some(text.as_bytes())
+}
+
 /// Octets as text; sequences that are no UTF-8 become `\xNN`, octet by octet.
 #[must_use]
 pub fn of_octets(octets: &[u8]) -> Cow<'_, str> {

@@ -660,7 +660,7 @@ fn names_of_which_everything_is_refused() {
     assert_eq!(told["names"][0]["n_blocked"], 1);
     let nowhere = ["report", "blocklist", "--from", "out", "--crawlers", "GPTBot", "-o", "names/part-00000.parquet/x"];
     let (_, stderr) = run(folder.path(), &nowhere, 3);
-    assert!(stderr.contains("cannot make names/part-00000.parquet"), "{stderr}");
+    assert!(stderr.contains("cannot use names/part-00000.parquet"), "{stderr}");
     let what = ["report", "blocklist", "--from", "out", "--crawlers", "Bingbot"];
     let (_, stderr) = run(folder.path(), &what, 3);
     assert!(stderr.contains("the tables say nothing of Bingbot; audit again with --crawlers"), "{stderr}");

@@ -1,8 +1,8 @@
 //! Part files of a snapshot, and the journal that names those that are whole (fetch policy §8).
 //!
-//! A part is a file of `fetches`, one of `bodies` and one of `response_signals` with the same number. They are written under temporary names,
-//! put in their places when whole, and only then named in the journal; so the rows of the named parts are done, and
-//! everything else is still to do.
+//! A part is a file of `fetches`, one of `bodies` and one of `response_signals` with the same number. They are written
+//! under temporary names, put in their places when whole, and only then named in the journal; so the rows of the named
+//! parts are done, and everything else is still to do.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

@@ -4,7 +4,6 @@
 //! A row is lost for a crawler where its decision is `deny`; it is excluded where `filter` does not keep it. Rows are
 //! counted in the order of the file, pieces are added up in that order too: sums of floats are the same with any number
 //! of threads. What a piece counts is bounded by its rows, what a run counts by [`DOMAINS`] and [`VALUES`].
-
 //!
 //! | module | holds |
 //! |---|---|

@@ -12,7 +12,7 @@ use super::records::{Batch, Reader, Record, body, fields, unquoted};
 use super::treatment::Treatment;
 use crate::dataset::DatasetError;
 use crate::dataset::annotate::{Annotator, AsOf, Sources};
-use crate::dataset::columns::{ColumnPath, check_free};
+use crate::dataset::columns::{ColumnPath, check_free, listed};
 use crate::dataset::members::{Members, PATH_ROWS};
 use crate::dataset::stats::{StatsColumns, Typing};
 use crate::source::json_path::{self, Found, Path, Value};
@@ -150,7 +150,7 @@ impl Opened {
             if is_there.iter().all(|is| *is) {
                 return Ok(());
             }
-            first = first.or_else(|| Some(json_path::keys(&line).join(", ")));
+            first = first.or_else(|| Some(listed(json_path::keys(&line).iter().map(AsRef::as_ref))));
         }
         let gone = wanted.iter().zip(is_there.iter().zip(is_missing)).find(|(_, (there, missing))| !*there && *missing);
         match first.zip(gone) {

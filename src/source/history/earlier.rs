@@ -9,6 +9,7 @@ use crate::origin::{Scheme, Target};
 use crate::robots::access::{FetchClass, Flag, Flags};
 use crate::signals::response::ResponseFields;
 use crate::tables::fetches::{BodyHash, Headers, Observation, Redirect, Timestamp};
+use crate::tables::text::octets_as_sent;
 
 /// Flags that speak of the body, and stay with its copy.
 const BODY_FLAGS: [Flag; 4] = [Flag::Empty, Flag::Truncated, Flag::CodingMislabelled, Flag::NonUtf8];
@@ -102,7 +103,8 @@ fn is_entity_tag(text: &str) -> bool {
     let opaque = text.strip_prefix("W/").unwrap_or(text);
     let inner = opaque.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.is_some_and(|inner| {
-        inner.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'"') && !inner.contains("\\x")
+        octets_as_sent(inner)
+            .is_some_and(|octets| octets.iter().all(|octet| octet.is_ascii_graphic() && *octet != b'"'))
     })
 }
 

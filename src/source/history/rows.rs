@@ -11,6 +11,7 @@ use crate::robots::access::{FetchClass, Flag, Flags};
 use crate::signals::response::{FieldName, ResponseFields, SignalField};
 use crate::source::snapshot::of_hex;
 use crate::tables::fetches::{HTTP_VERSIONS, Redirect, Timestamp};
+use crate::tables::text::octets_as_sent;
 
 /// A row that is of use to a later run.
 pub(super) struct Row {
@@ -176,7 +177,7 @@ pub(super) fn fields(batch: &RecordBatch) -> Vec<FieldRow> {
     let places = numbers::<Int32Type>(batch, "field");
     let field = |row| {
         let name = FieldName::from_name(text(&names, row)?)?;
-        let value = text(&values, row).map(|value| value.as_bytes().into());
+        let value = text(&values, row).and_then(octets_as_sent).map(Into::into);
         Some(FieldRow {
             origin: Origin::of_url(text(&origins, row)?.as_bytes()).ok()?,
             fetch_time: number(&times, row)?,

@@ -14,7 +14,7 @@ use super::observe;
 use super::trip::{TimeLeft, Trip};
 use crate::origin::{Origin, Scheme, URL_OCTETS, without_user_information};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
-use crate::robots::lex::drop_half_line;
+use crate::source::body;
 use crate::source::coding::{Codings, Decoded};
 use crate::source::history::earlier::Validators;
 use crate::source::redirect::Place;
@@ -146,12 +146,8 @@ impl Fetcher {
         }
         let has_content = !matches!(status, 204 | 205);
         let (body, is_unclean) = if has_content { self.body(answer, seen, time).await? } else { (Vec::new(), false) };
-        if body.is_empty() {
-            seen.flags.insert(Flag::Empty);
-        }
-        if !is_utf8(&body, seen.flags.contains(Flag::Truncated)) {
-            seen.flags.insert(Flag::NonUtf8);
-        }
+        let is_cut = seen.flags.contains(Flag::Truncated);
+        body::add_flags(&mut seen.flags, &body, is_cut);
         let reason = reason.or_else(|| suspect_body(&body)).or_else(|| is_unclean.then_some(Reason::UncleanClose));
         let class = if reason.is_some() { FetchClass::OkSuspect } else { class };
         Ok(Ending { class, reason, body: Some(Bytes::from(body)) })
@@ -171,8 +167,7 @@ impl Fetcher {
         let _window = if codings.has_wide_window() { self.wide_windows.acquire().await.ok() } else { None };
         let Decoded { mut octets, is_cut, is_mislabelled } =
             codings.undo(octets, is_cut, self.limits.body_octets).map_err(|_| FetchClass::DecodeFailed)?;
-        if is_cut {
-            drop_half_line(&mut octets);
+        if body::keep(&mut octets, self.limits.body_octets, is_cut) {
             seen.flags.insert(Flag::Truncated);
         }
         octets.shrink_to_fit();
@@ -200,12 +195,4 @@ fn location_as_given(answer: &Answer) -> String {
     let mut given = observe::list(answer.response.headers(), &LOCATION).unwrap_or_default();
     given.truncate(URL_OCTETS);
     without_user_information(&observe::text(&given), false).into_owned()
-}
-
-/// Whether the body is UTF-8; a character that the cap has cut does not count.
-fn is_utf8(body: &[u8], is_cut: bool) -> bool {
-    match std::str::from_utf8(body) {
-        Ok(_) => true,
-        Err(error) => is_cut && error.error_len().is_none(),
-    }
 }

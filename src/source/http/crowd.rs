@@ -203,9 +203,11 @@ impl<T> Ended<T> {
         }
     }
 
+    /// The first of them; others keep their seats until the caller has taken these.
     fn take(&self) -> Batch<T> {
-        let new = Batch { results: Vec::with_capacity(self.enough), seats: Vec::with_capacity(self.enough) };
-        std::mem::replace(&mut *self.lock(), new)
+        let mut batch = self.lock();
+        let count = batch.seats.len().min(self.enough);
+        Batch { results: batch.results.drain(..count).collect(), seats: batch.seats.drain(..count).collect() }
     }
 }
 
@@ -263,11 +265,16 @@ impl<T: Send + 'static> Crowd<T> {
         });
     }
 
-    /// Hands over what has ended; whether the caller wants more.
+    /// Hands over a batch of what has ended; whether the caller wants more.
     async fn hand_over(&mut self, outlet: &Outlet<T>) -> bool {
         let batch = self.ended.take();
         self.held -= batch.seats.len();
         outlet.give(batch).await
+    }
+
+    /// Hands over all that has ended.
+    async fn hand_over_all(&mut self, outlet: &Outlet<T>) {
+        while self.ended.count() > 0 && self.hand_over(outlet).await {}
     }
 }
 
@@ -294,9 +301,12 @@ async fn run<T: Send + 'static>(
         let (ended, under_way) = (crowd.ended.count(), crowd.under_way());
         crowd.fetcher.tally.under_way.set(under_way as u64);
         let is_over = queue_ended && under_way == 0 || grace.is_some() && room.is_quiet(under_way);
-        if ended >= enough || is_over {
+        if is_over {
+            return crowd.hand_over_all(&outlet).await;
+        }
+        if ended >= enough {
             linger = None;
-            if !crowd.hand_over(&outlet).await || is_over {
+            if !crowd.hand_over(&outlet).await {
                 return;
             }
             continue;
@@ -311,10 +321,7 @@ async fn run<T: Send + 'static>(
                 queue.close();
                 grace = Some(Box::pin(sleep(STOP_GRACE)));
             }
-            () = end_of(&mut grace) => {
-                crowd.hand_over(&outlet).await;
-                return;
-            }
+            () = end_of(&mut grace) => return crowd.hand_over_all(&outlet).await,
             () = end_of(&mut linger) => {
                 linger = None;
                 if !crowd.hand_over(&outlet).await {

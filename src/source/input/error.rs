@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::io;
 
 use crate::tables::cause::Cause;
+use crate::tables::sink::SinkError;
 
 use crate::source::json_path::JsonFault;
 
@@ -11,6 +12,9 @@ use crate::source::json_path::JsonFault;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
+    /// The copy of a list that can be read only once cannot be made.
+    #[error(transparent)]
+    Copy(#[from] SinkError),
     /// An argument that looks like a file and is none.
     #[error("no such file: {place}")]
     NoSuchFile {

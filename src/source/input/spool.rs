@@ -1,17 +1,19 @@
 //! Lists that can be read only once, copied so that they can be read again.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use super::InputError;
 use super::open::{STDIN, can_be_read_again, place};
+use crate::tables::sink::Place;
 
 /// Lists that can be read twice. Copies go away with it.
 #[derive(Debug, Default)]
 pub struct Spooled {
     paths: Vec<String>,
-    copies: Vec<PathBuf>,
+    /// They are locked, and go away with their locks.
+    copies: Vec<Place>,
 }
 
 impl Spooled {
@@ -30,16 +32,16 @@ impl Spooled {
                 continue;
             }
             fs::create_dir_all(folder).map_err(failed)?;
-            let copy = folder.join(format!(".{kind}-{index}.tmp"));
-            spooled.copies.push(copy.clone());
-            let mut file = File::create(&copy).map_err(failed)?;
+            let mut copy = Place::of(folder, &format!("{kind}-{index}"));
+            let mut file = copy.create()?;
             let copied = if list == STDIN {
                 io::copy(&mut io::stdin().lock(), &mut file)
             } else {
                 File::open(list).and_then(|mut pipe| io::copy(&mut pipe, &mut file))
             };
             copied.map_err(failed)?;
-            spooled.paths.push(copy.to_string_lossy().into_owned());
+            spooled.paths.push(copy.temporary().to_string_lossy().into_owned());
+            spooled.copies.push(copy);
         }
         Ok(spooled)
     }
@@ -48,14 +50,5 @@ impl Spooled {
     #[must_use]
     pub fn paths(&self) -> &[String] {
         &self.paths
-    }
-}
-
-impl Drop for Spooled {
-    fn drop(&mut self) {
-        for copy in &self.copies {
-            // Best effort: the copy is only in the way.
-            let _ = fs::remove_file(copy);
-        }
     }
 }

@@ -332,6 +332,16 @@ fn urls_stay_as_they_are() {
 }
 
 #[test]
+fn what_is_broken_is_no_part_of_the_next_url() {
+    let text = b"{\"url\":\"https://a.test/1\"}\n{\"url\":7}\n{\"url\":\"https://a.test/2\"}\n";
+    assert_eq!(urls_of("x.ndjson", text, None), ["1: https://a.test/1 | https://a.test/2"]);
+    // More broken rows than a batch has room for are not the end of the list.
+    let broken = format!("{{\"url\":[\"{}\"]}}\n", "x".repeat(60_000)).repeat(100);
+    let long = format!("{broken}{{\"url\":\"https://a.test/3\"}}\n");
+    assert_eq!(urls_of("x.ndjson", long.as_bytes(), None), ["101: https://a.test/3"]);
+}
+
+#[test]
 fn counts_of_urls() {
     let folder = Folder::new();
     let long = "a".repeat(CELL_OCTETS + 1);

@@ -235,8 +235,15 @@ fn read_batch(rows: &mut RowReader, counts: &mut UrlCounts) -> Result<UrlBatch, 
                 counts.urls += 1;
                 counts.cut += u64::from(row == Row::Cut);
             }
-            Row::Null | Row::Broken(_) => counts.nulls += 1,
-            Row::Blank => counts.blank_or_comment += 1,
+            Row::Null | Row::Broken(_) => {
+                // What was read of a broken row is no part of the next URL.
+                batch.octets.truncate(start);
+                counts.nulls += 1;
+            }
+            Row::Blank => {
+                batch.octets.truncate(start);
+                counts.blank_or_comment += 1;
+            }
         }
     }
     Ok(batch)

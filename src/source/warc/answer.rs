@@ -3,6 +3,7 @@
 //! Stored messages differ from sent ones: the body may be decoded already though the head still names a coding, or its
 //! fields are renamed (`X-Crawl-Content-Encoding`), as Common Crawl does. So the octets have the last word.
 
+use crate::origin::without_user_information;
 use crate::robots::access::{FetchClass, Flag, Flags};
 use crate::signals::response::{FieldName, ResponseFields};
 use crate::source::coding::Codings;
@@ -126,7 +127,7 @@ impl<'a> Answer<'a> {
     pub(super) fn location_as_given(&self) -> String {
         let mut given = self.list("Location").unwrap_or_default();
         given.truncate(crate::origin::URL_OCTETS);
-        of_octets(&given).into_owned()
+        without_user_information(&of_octets(&given), false).into_owned()
     }
 
     /// The body with its codings undone. `is_cut` says that the block does not hold all of it.

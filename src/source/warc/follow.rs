@@ -8,7 +8,7 @@ use super::record::{Head, Item, Kind, Record, Records};
 use super::{WarcError, WarcFiles, target, target_uri};
 use crate::origin::{Origin, Scheme};
 use crate::robots::access::{FetchClass, Flag, Reason, suspect_body};
-use crate::robots::lex::drop_half_line;
+use crate::source::body;
 use crate::source::captures::{Capture, Index};
 use crate::source::folder::BODY_OCTETS;
 use crate::source::mark::Mark;
@@ -265,24 +265,12 @@ fn body_or_failure(answer: &Answer<'_>, is_cut: bool, reason: Option<Reason>, se
     }
 }
 
-fn read_body(body: Body, reason: Option<Reason>, seen: &mut Observation) -> End {
-    let Body { mut octets, mut is_cut, flags } = body;
-    is_cut |= octets.len() > BODY_OCTETS;
-    octets.truncate(BODY_OCTETS);
-    if is_cut {
-        drop_half_line(&mut octets);
-    }
-    let utf8 = std::str::from_utf8(&octets);
-    let is_utf8 = utf8.map_or_else(|error| is_cut && error.error_len().is_none(), |_| true);
-    for (flag, holds) in [
-        (Flag::Empty, octets.is_empty()),
-        (Flag::Truncated, is_cut),
-        (Flag::NonUtf8, !is_utf8),
-        (Flag::CodingMislabelled, flags.contains(Flag::CodingMislabelled)),
-    ] {
-        if holds {
-            seen.flags.insert(flag);
-        }
+fn read_body(read: Body, reason: Option<Reason>, seen: &mut Observation) -> End {
+    let Body { mut octets, is_cut, flags } = read;
+    let is_cut = body::keep(&mut octets, BODY_OCTETS, is_cut);
+    body::add_flags(&mut seen.flags, &octets, is_cut);
+    if flags.contains(Flag::CodingMislabelled) {
+        seen.flags.insert(Flag::CodingMislabelled);
     }
     let reason = reason.or_else(|| suspect_body(&octets));
     let class = if reason.is_some() { FetchClass::OkSuspect } else { FetchClass::Ok };

@@ -1,5 +1,5 @@
 -- What the header fields of the robots.txt answers say, by rank band and top-level domain. The denominator is
--- n_determinable: origins that gave an answer, whatever its status. Such a field describes the answer that it came with;
+-- n_answered: origins that gave an answer, whatever its status. Such a field describes the answer that it came with;
 -- that a server sends it with its pages too is likely, and not observed.
 CREATE OR REPLACE VIEW adoption_by_header_signal AS
 WITH answered AS (
@@ -10,7 +10,7 @@ WITH answered AS (
     FROM fetches
     WHERE fetch_status IS NOT NULL
 ), bands AS (
-    SELECT rank_band, tld, count(*) AS n_determinable FROM answered GROUP BY ALL
+    SELECT rank_band, tld, count(*) AS n_answered FROM answered GROUP BY ALL
 ), signals AS (
     SELECT unnest([
         'content_usage', 'content_usage_train_ai_allow', 'content_usage_train_ai_disallow',
@@ -37,8 +37,8 @@ SELECT
     signal,
     rank_band,
     tld,
-    n_determinable,
+    n_answered,
     coalesce(counted.n, 0) AS n,
-    coalesce(counted.n, 0) / n_determinable AS share
+    coalesce(counted.n, 0) / n_answered AS share
 FROM bands CROSS JOIN signals LEFT JOIN counted USING (rank_band, tld, signal)
-ORDER BY signal, n_determinable DESC, rank_band, tld;
+ORDER BY signal, n_answered DESC, rank_band, tld;
