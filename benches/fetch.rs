@@ -136,16 +136,20 @@ fn compare() {
         }
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let [this, curl_addresses, curl_names, aiohttp] = best.map(|seconds| seconds * 1e6 / count as f64);
+        let peers = [curl_addresses, curl_names, aiohttp];
+        let [addresses, names, other] = peers.map(|micros| told(micros, format!("{micros:.0}")));
+        let [of_addresses, of_names, of_other] = peers.map(|micros| told(micros, format!("{:.1}x", micros / this)));
         println!(
-            "| {scheme} | {count} | {this:.0} | {curl_addresses:.0} | {curl_names:.0} | {aiohttp:.0} | {:.1}x, {:.1}x | \
-             {:.1}x |",
-            curl_addresses / this,
-            curl_names / this,
-            aiohttp / this
+            "| {scheme} | {count} | {this:.0} | {addresses} | {names} | {other} | {of_addresses}, {of_names} | {of_other} |"
         );
     }
     drop(server.stdin.take());
     server.wait().expect("the server ends");
+}
+
+/// What was not measured is no number.
+fn told(micros: f64, text: String) -> String {
+    if micros.is_finite() { text } else { "–".to_owned() }
 }
 
 /// What curl is given to tell origins apart.
