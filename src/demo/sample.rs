@@ -19,14 +19,17 @@ const SENTENCES: [&str; 6] = [
 /// Crawls that rows are said to be of.
 const DUMPS: [&str; 3] = ["CC-MAIN-2023-40", "CC-MAIN-2024-18", "CC-MAIN-2025-05"];
 
-/// A row for every URL: text, id, dump, url, date, `file_path`, language, `language_score`, `token_count`.
+/// Rows at most: a sample of some megabytes, however large the web is.
+const ROWS: usize = 20_000;
+
+/// A row for each of the first [`ROWS`] URLs: text, id, dump, url, date, `file_path`, language, `language_score`, `token_count`.
 ///
 /// # Panics
 /// Never: the columns are equally long.
 #[must_use]
 pub fn rows<'u>(urls: impl Iterator<Item = &'u str>, seed: u64) -> RecordBatch {
     let mut seeded = Seeded::new(seed, 77);
-    let urls: Vec<&str> = urls.collect();
+    let urls: Vec<&str> = urls.take(ROWS).collect();
     let texts: Vec<String> = urls.iter().map(|_| text(&mut seeded)).collect();
     let dumps: Vec<&str> = urls.iter().map(|_| seeded.pick(&DUMPS)).collect();
     let scores: Vec<f64> = urls.iter().map(|_| 0.65 + f64::from(small(seeded.below(35))) / 100.0).collect();
@@ -55,4 +58,16 @@ fn text(seeded: &mut Seeded) -> String {
 
 fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_web_gives_no_large_sample() {
+        let urls = std::iter::repeat_n("https://a.test/x", ROWS + 1);
+        assert_eq!(rows(urls, 1).num_rows(), ROWS);
+        assert_eq!(rows(["https://a.test/x"].into_iter(), 1).num_rows(), 1);
+    }
 }
