@@ -22,7 +22,8 @@ const DUMPS: [&str; 3] = ["CC-MAIN-2023-40", "CC-MAIN-2024-18", "CC-MAIN-2025-05
 /// Rows at most: a sample of some megabytes, however large the web is.
 const ROWS: usize = 20_000;
 
-/// A row for each of the first [`ROWS`] URLs: text, id, dump, url, date, `file_path`, language, `language_score`, `token_count`.
+/// A row for each of the first 20,000 URLs: text, id, dump, url, date, `file_path`, language, `language_score`,
+/// `token_count`.
 ///
 /// # Panics
 /// Never: the columns are equally long.
