@@ -18,9 +18,6 @@ use crate::source::cache::Cache;
 use crate::source::http::Fetcher;
 use crate::tables::text::for_people;
 
-/// Facts of the header fields of an answer that are shown; JSON has them all.
-const HEADER_FACTS_SHOWN: usize = 8;
-
 /// Asks, prints, and says by the exit code whether the fetch may go ahead, where that is asked for.
 pub(super) fn preflight(global: &Global, args: &CheckArgs) -> Result<Exit, Failed> {
     if let Some(flag) = without_meaning(args) {
@@ -125,10 +122,10 @@ fn in_words(evidence: &Evidence) -> String {
         if let Some(seen) = seen(answer) {
             text += &format!("  seen     {seen}\n");
         }
-        for fact in answer.header_fields.iter().take(HEADER_FACTS_SHOWN) {
+        for fact in answer.header_fields.iter().take(show::HEADER_FACTS) {
             text += &format!("  beside   {}: {}, in the answer's header fields\n", fact.name, fact.in_words());
         }
-        if let more @ 1.. = answer.header_fields.len().saturating_sub(HEADER_FACTS_SHOWN) {
+        if let more @ 1.. = answer.header_fields.len().saturating_sub(show::HEADER_FACTS) {
             text += &format!("  beside   … {more} more in the answer's header fields\n");
         }
     }

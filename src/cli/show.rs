@@ -8,6 +8,9 @@ use super::exit::{Exit, Failed};
 use super::log::{self, Kind};
 use crate::tables::text::{ascii_json, for_people};
 
+/// Facts of the header fields of an answer that people are shown; JSON has them all.
+pub(super) const HEADER_FACTS: usize = 8;
+
 /// Writes text to stdout.
 pub(super) fn text(text: &str) -> Result<Exit, Failed> {
     octets(text.as_bytes())

@@ -13,16 +13,14 @@ pub(super) fn keep(octets: &mut Vec<u8>, cap: usize, was_cut: bool) -> bool {
     is_cut
 }
 
-/// What is told of a body beside its class. A character that was cut is no fault of it.
-pub(super) fn flags(body: &[u8], is_cut: bool) -> impl Iterator<Item = Flag> {
-    let is_utf8 = std::str::from_utf8(body).map_or_else(|error| is_cut && error.error_len().is_none(), |_| true);
-    let held = [(Flag::Empty, body.is_empty()), (Flag::Truncated, is_cut), (Flag::NonUtf8, !is_utf8)];
-    held.into_iter().filter_map(|(flag, holds)| holds.then_some(flag))
-}
-
-/// Adds them to others.
+/// Adds what is told of a body beside its class. A character that was cut is no fault of it.
 pub(super) fn add_flags(flags: &mut Flags, body: &[u8], is_cut: bool) {
-    self::flags(body, is_cut).for_each(|flag| flags.insert(flag));
+    let is_utf8 = std::str::from_utf8(body).map_or_else(|error| is_cut && error.error_len().is_none(), |_| true);
+    for (flag, holds) in [(Flag::Empty, body.is_empty()), (Flag::Truncated, is_cut), (Flag::NonUtf8, !is_utf8)] {
+        if holds {
+            flags.insert(flag);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -43,7 +41,11 @@ mod tests {
 
     #[test]
     fn a_character_that_was_cut_is_no_fault() {
-        let words = |body: &[u8], is_cut| flags(body, is_cut).collect::<Vec<_>>();
+        let words = |body: &[u8], is_cut| {
+            let mut flags = Flags::default();
+            add_flags(&mut flags, body, is_cut);
+            flags.iter().collect::<Vec<_>>()
+        };
         assert_eq!(words(b"a\xC3", true), [Flag::Truncated]);
         assert_eq!(words(b"a\xC3", false), [Flag::NonUtf8]);
         assert_eq!(words(b"\xFFa", true), [Flag::Truncated, Flag::NonUtf8]);

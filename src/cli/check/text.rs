@@ -11,6 +11,7 @@ use crate::audit::explain::math::{Math, Tie};
 use crate::audit::explain::remark::Remark;
 use crate::audit::explain::usage::UsageFacts;
 use crate::audit::explain::{Details, Explanation, Panel};
+use crate::cli::show;
 use crate::robots::access::{FetchClass, Policy};
 use crate::robots::decision::DecisionSource;
 use crate::robots::finding::Severity;
@@ -30,8 +31,6 @@ const FINDINGS_SHOWN: usize = 6;
 const LINES_NAMED: usize = 4;
 /// Facts of one kind that are shown.
 const FACTS_SHOWN: usize = 3;
-/// Facts of header fields that are shown.
-const HEADER_FACTS_SHOWN: usize = 8;
 /// Octets of a fact that are looked at.
 const FACT_OCTETS: usize = 1_024;
 
@@ -379,14 +378,14 @@ fn fact(screen: &mut Screen, checked: &Checked<'_>, fact: &Fact<'_>) {
 
 /// What the answer's header fields say: of the answer, not of the page.
 fn header_facts(screen: &mut Screen, facts: &[HeaderFact]) {
-    for fact in facts.iter().take(HEADER_FACTS_SHOWN) {
+    for fact in facts.iter().take(show::HEADER_FACTS) {
         screen.put(Ink::Plain, "  ").left(Ink::Plain, fact.name.as_str(), LABEL_COLUMNS);
         screen
             .put(Ink::Plain, &fitted(&fact.in_words(), COLUMNS - 50))
             .line(Ink::Faint, "  in the answer's header fields");
     }
-    if facts.len() > HEADER_FACTS_SHOWN {
-        let more = facts.len() - HEADER_FACTS_SHOWN;
+    if facts.len() > show::HEADER_FACTS {
+        let more = facts.len() - show::HEADER_FACTS;
         screen.line(Ink::Faint, &format!("  … {more} more in the answer's header fields"));
     }
 }
